@@ -1,0 +1,209 @@
+"""Specs of attention over a paged key/value cache."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field
+
+from kgen.diagnostics import Diagnostic
+from kgen.expr import SIZE_FUNCTIONS, suggestion
+from kgen.spec.common import Interface, Numerics, Slot, SpecModel
+from kgen.spec.draft import Draft
+from kgen.spec.fields import Model, Softcap, checked
+from kgen.spec.origin import Origin
+from kgen.spec.problem import describe, problem
+
+
+class AttentionInterface(Interface):
+    """How the generated attention is called."""
+
+    lse: Literal["none", "base_2", "base_e"] = Field(
+        "none", description="Whether the log-sum-exp of each row is returned, and its base."
+    )
+
+
+class Layout(Model):
+    """How the cache lies in memory."""
+
+    cache: Literal["paged_nhd"] = Field(
+        description="[pages, page size, KV heads, head dimension].", examples=["paged_nhd"]
+    )
+    page_size: Annotated[int, Field(ge=1, le=65536)] = Field(
+        description="Tokens in a page.", examples=[1]
+    )
+    table: Literal["block_table"] = Field(
+        "block_table", description="[requests, pages of a request] page numbers."
+    )
+
+
+class AttentionDtypes(Model):
+    """Types of what is read, computed with and written."""
+
+    q: Literal["bf16", "fp16", "fp32"] = Field(description="Queries.", examples=["bf16"])
+    kv: Literal["bf16", "fp16", "fp8_e4m3"] = Field(description="The cache.", examples=["fp8_e4m3"])
+    out: Literal["bf16", "fp16", "fp32"] = Field(description="The result.", examples=["bf16"])
+    operand: Literal["auto", "bf16", "fp16"] = Field(
+        "auto", description="Operands of the matrix products."
+    )
+    accumulate: Literal["fp32"] = Field("fp32", description="Sums.")
+
+
+def _window(value: object) -> str | None:
+    if value == "none":
+        return None
+    if not isinstance(value, str):
+        raise problem(
+            "KG203",
+            f"expected the name of an axis or `none`, found {describe(value)}",
+            "declare an axis, such as `WINDOW: {values: [none, 4096]}`, and write `window: WINDOW`",
+        )
+    return value
+
+
+class Masking(Model):
+    """Which keys a query sees, and how scores are changed."""
+
+    causal: bool = Field(description="A query sees no later token.", examples=[True])
+    window: Annotated[str | None, *checked(_window, {"type": "string"})] = Field(
+        None, description="The axis that holds the sliding window's length, or `none`."
+    )
+    sinks: bool = Field(False, description="A learned logit for each head joins the softmax.")
+    softcap: Softcap = Field(None, description="Scores become softcap * tanh(score / softcap).")
+
+
+def _softmax_scale(value: object) -> str | float:
+    if isinstance(value, str) or (
+        isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+    ):
+        return value
+    raise problem(
+        "KG203",
+        f"expected a number or an expression over constant axes, found {describe(value)}",
+        "write for example `1/sqrt(D)`",
+    )
+
+
+class Scales(Model):
+    """Factors of scores, keys and values."""
+
+    softmax: Annotated[
+        str | int | float, *checked(_softmax_scale, {"type": ["number", "string"]})
+    ] = Field("1/sqrt(D)", description="The factor of scores before the softmax.")
+    k: Literal["none", "per_tensor"] = Field("none", description="The scale of cached keys.")
+    v: Literal["none", "per_tensor"] = Field("none", description="The scale of cached values.")
+
+
+class AttentionNumerics(Numerics):
+    """How exact the results are, and what an empty row gives."""
+
+    empty_row: Literal["zero"] = Field(
+        "zero", description="The result of a query that sees no key."
+    )
+
+
+class AttentionSpec(SpecModel):
+    """A kernel configuration of attention over a paged key/value cache."""
+
+    REQUIRED_AXES: ClassVar[Mapping[str, str]] = {
+        "B": "requests",
+        "Q": "query tokens per request",
+        "HK": "KV heads",
+        "G": "query heads per KV head",
+        "D": "head dimension",
+        "PAGES": "pages in the cache",
+        "CAP": "tokens a request can hold",
+        "S": "live context length, on the GPU only",
+    }
+    SLOTS: ClassVar[tuple[Slot, ...]] = (
+        Slot(("scales", "softmax"), ("int", "real"), {}, SIZE_FUNCTIONS),
+    )
+
+    family: Literal["attention"] = Field(
+        description="The family of kernels.", examples=["attention"]
+    )
+    interface: AttentionInterface = Field(
+        description="How the generated function is called.",
+        examples=[{"args": ["q", "k_cache", "v_cache"], "returns": ["out"]}],
+    )
+    layout: Layout = Field(
+        description="How the cache lies in memory.",
+        examples=[{"cache": "paged_nhd", "page_size": 1, "table": "block_table"}],
+    )
+    dtypes: AttentionDtypes = Field(
+        description="Types of what is read and written.",
+        examples=[{"q": "bf16", "kv": "fp8_e4m3", "out": "bf16"}],
+    )
+    masking: Masking = Field(
+        description="Which keys a query sees.", examples=[{"causal": True, "window": "none"}]
+    )
+    scales: Scales = Field(Scales(), description="Factors of scores, keys and values.")
+    numerics: AttentionNumerics = Field(
+        AttentionNumerics(), description="How exact the results are."
+    )
+
+
+SPEC = AttentionSpec
+
+
+def check(draft: Draft, origin: Origin) -> Iterator[Diagnostic]:
+    """What an attention spec asks of its axes."""
+    for name in ("HK", "G", "D"):
+        yield from _constant(draft, origin, name)
+    for name in ("B", "Q", "PAGES", "CAP"):
+        yield from draft.check_size(origin, name)
+    live = draft.axes.get("S")
+    if live is not None and not live.runtime:
+        yield origin.diagnostic(
+            "KG211",
+            "the context length `S` is known only on the GPU, and this axis is not `runtime`",
+            "axes",
+            "S",
+            hint="write `S: {range: [0, CAP], runtime: true}`",
+        )
+    yield from _window_axis(draft, origin)
+
+
+def _constant(draft: Draft, origin: Origin, name: str) -> Iterator[Diagnostic]:
+    axis = draft.axes.get(name)
+    if axis is None:
+        return
+    if axis.const is None:
+        yield origin.diagnostic(
+            "KG211",
+            f"the axis `{name}` is a constant of the kernel and has to be `const`",
+            "axes",
+            name,
+            hint=f"write for example `{name}: {{const: 8}}`, and one spec for each value",
+        )
+    else:
+        yield from draft.check_size(origin, name)
+
+
+def _window_axis(draft: Draft, origin: Origin) -> Iterator[Diagnostic]:
+    masking = draft.sections.get("masking")
+    window = masking.window if masking else None
+    if window is None:
+        return
+    if window not in draft.known_axes:
+        yield origin.diagnostic(
+            "KG302",
+            f"`{window}` is no axis of this spec",
+            "masking",
+            "window",
+            hint=suggestion(window, draft.known_axes, "axes"),
+        )
+        return
+    axis = draft.axes.get(window)
+    if axis is None:
+        return
+    if axis.values is None or any(value is not None and value < 1 for value in axis.values):
+        yield origin.diagnostic(
+            "KG211",
+            f"the window's axis `{window}` lists `none` and positive lengths only",
+            "axes",
+            window,
+            hint=f"write for example `{window}: {{values: [none, 4096]}}`",
+        )
