@@ -1,0 +1,210 @@
+"""Attention over a paged cache: tensors, axes, and what a variant may cover.
+
+Sizes: B requests, Q query tokens of each, HK KV heads of G query heads, head dimension D, PAGES pages of PAGE tokens
+in the cache, CAP tokens at most in a request, S live tokens of a request (read on the GPU), the last Q of which are
+the query tokens themselves. WINDOW keys, the token's own included, are visible where a window is set.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from kgen.expr import evaluate
+from kgen.families.model import Binding, Dim, Family, Tensor, Value
+
+if TYPE_CHECKING:
+    from kgen.diagnostics import Diagnostic
+    from kgen.spec import Spec
+
+
+def _tensors(spec: Spec) -> tuple[Tensor, ...]:
+    document = spec.document
+    dtypes, scales = document.dtypes, document.scales
+    cache = (Dim("page", "PAGES"), Dim("slot", "PAGE"), Dim("h", "HK"), Dim("d", "D"))
+    rows = (Dim("b", "B"), Dim("t", "Q"), Dim("h", "HK * G"))
+    found = [
+        Tensor("q", "q", dtypes.q, (*rows, Dim("d", "D")), "input", "queries"),
+        Tensor("k_cache", "k", dtypes.kv, cache, "input", "keys"),
+        Tensor("v_cache", "v", dtypes.kv, cache, "input", "values"),
+        Tensor(
+            "block_table",
+            "block_table",
+            "int32",
+            (Dim("b", "B"), Dim("page", "CAP // PAGE")),
+            "input",
+            "page of each run of PAGE tokens; entries past the live length may be anything",
+        ),
+        Tensor("seq_lens", "seq_lens", "int32", (Dim("b", "B"),), "input", "live tokens"),
+    ]
+    for name, mode in (("k_scale", scales.k), ("v_scale", scales.v)):
+        if mode == "per_tensor":
+            what = f"factor of every stored {'key' if name == 'k_scale' else 'value'}"
+            found.append(Tensor(name, name, "fp32", (), "input", what))
+    found.append(Tensor("out", "out", dtypes.out, (*rows, Dim("d", "D")), "output", "attention"))
+    if document.interface.lse != "none":
+        base = {"base_2": "2", "base_e": "e"}[document.interface.lse]
+        what = f"logarithm to base {base} of the sum of exponentials, -inf for an empty row"
+        found.append(Tensor("lse", "lse", "fp32", rows, "output", what))
+    return tuple(found)
+
+
+def _scalars(spec: Spec) -> Mapping[str, str]:
+    return {"window": "WINDOW"} if "window" in spec.document.interface.args else {}
+
+
+def _bindings(spec: Spec) -> tuple[Binding, ...]:
+    found = [
+        Binding("B", "q.shape[0]"),
+        Binding("Q", "q.shape[1]"),
+        Binding("PAGES", "k_cache.shape[0]"),
+        Binding("CAP", "block_table.shape[1] * PAGE"),
+    ]
+    if _scalars(spec):
+        found.append(Binding("WINDOW", "window"))
+    return tuple(found)
+
+
+def _constants(spec: Spec) -> Mapping[str, tuple[Value, str]]:
+    document = spec.document
+    axes = spec.axes
+    softmax = softmax_scale(spec)
+    queries = axes["Q"]
+    single = queries.const == 1 or queries.values == (1,)
+    found: dict[str, tuple[Value, str]] = {
+        "PAGE": (document.layout.page_size, "tokens of a page"),
+        "SM_SCALE_LOG2": (softmax * math.log2(math.e), "softmax scale times log2 e"),
+        "HAS_WINDOW": (int(document.masking.window is not None), "a sliding window may be set"),
+        "MANY_TOKENS": (int(not single), "a request may have more than one query token"),
+    }
+    if document.masking.window is None:
+        found["WINDOW"] = (None, "no sliding window")
+    for name, dtype in (("KV", document.dtypes.kv), ("OUT", document.dtypes.out)):
+        found[f"{name}_BYTES"] = (1 if dtype.startswith("fp8") else 4 if dtype == "fp32" else 2, "")
+    return found
+
+
+def _features(spec: Spec) -> Mapping[str, Value]:
+    document = spec.document
+    return {
+        "layout.cache": document.layout.cache,
+        "dtypes.q": document.dtypes.q,
+        "dtypes.kv": document.dtypes.kv,
+        "dtypes.out": document.dtypes.out,
+        "masking.causal": document.masking.causal,
+        "masking.sinks": document.masking.sinks,
+        "masking.softcap": "none" if document.masking.softcap is None else document.masking.softcap,
+        "scales.k": document.scales.k,
+        "scales.v": document.scales.v,
+        "interface.lse": document.interface.lse,
+    }
+
+
+def _check(spec: Spec) -> list[Diagnostic]:
+    document = spec.document
+    found = []
+    window = document.masking.window
+    if window not in (None, "WINDOW"):
+        found.append(
+            spec.diagnostic(
+                "KG401",
+                f"the window axis is called {window!r}, but kernels know it as WINDOW",
+                "masking",
+                "window",
+                hint="rename the axis to WINDOW",
+            )
+        )
+    elif window == "WINDOW" and "window" not in document.interface.args:
+        axis = spec.axes["WINDOW"]
+        if axis.values is not None and len(axis.values) != 1:
+            found.append(
+                spec.diagnostic(
+                    "KG402",
+                    "WINDOW has several values, but the interface takes no argument to choose one",
+                    "interface",
+                    "args",
+                    hint="add window to interface.args, or give the axis a single value",
+                )
+            )
+    if operand(spec) == "bf16" and document.dtypes.kv == "fp16":
+        found.append(
+            spec.diagnostic(
+                "KG403",
+                "bf16 operands would round an fp16 cache",
+                "dtypes",
+                "operand",
+                hint="write operand: auto, or fp16",
+            )
+        )
+    return found
+
+
+def softmax_scale(spec: Spec) -> float:
+    """The factor of scores before the softmax, a number once the constant axes are known."""
+    declared = spec.document.scales.softmax
+    if not isinstance(declared, str):
+        return float(declared)
+    constants = {axis.name: axis.const for axis in spec.axes.values() if axis.const is not None}
+    return float(evaluate(spec.expr("scales", "softmax"), constants))
+
+
+def operand(spec: Spec) -> str:
+    """The dtype that products are computed from: fp16 for fp8 caches, because it holds every e4m3 value exactly."""
+    declared = spec.document.dtypes.operand
+    if declared != "auto":
+        return declared
+    return "bf16" if spec.document.dtypes.kv == "bf16" else "fp16"
+
+
+def _context(spec: Spec) -> Mapping[str, Any]:
+    document = spec.document
+    used = operand(spec)
+    return {
+        "PAGE": document.layout.page_size,
+        "operand": {"bf16": "tl.bfloat16", "fp16": "tl.float16"}[used],
+        "operand_name": used,
+        "cast": "" if document.dtypes.kv == used else f".to(tl.{'bfloat16' if used == 'bf16' else 'float16'})",
+        "cast_query": document.dtypes.q != used,
+        # fp16 ends at 65504, bf16 does not
+        "scaled_query": used == "fp16" and document.dtypes.q == "bf16",
+        "lse": document.interface.lse,
+    }
+
+
+def _problem(spec: Spec) -> Mapping[str, Any]:
+    document = spec.document
+    return {
+        "page": document.layout.page_size,
+        "dtypes": {
+            "q": document.dtypes.q,
+            "kv": document.dtypes.kv,
+            "out": document.dtypes.out,
+            "operand": operand(spec),
+        },
+        "softmax": softmax_scale(spec),
+        "scales": {"k": document.scales.k, "v": document.scales.v},
+        "lse": document.interface.lse,
+        "tolerance": document.numerics.tolerance,
+    }
+
+
+FAMILY = Family(
+    name="attention",
+    tensors=_tensors,
+    scalars=_scalars,
+    bindings=_bindings,
+    constants=_constants,
+    features=_features,
+    check=_check,
+    context=_context,
+    problem=_problem,
+    limits={
+        "B": (1, 2**31 - 1),
+        "Q": (1, 4096),
+        "PAGES": (1, 2**31 - 1),
+        "CAP": (1, 2**30),
+        "WINDOW": (1, 2**30),
+    },
+    optional=frozenset({"k_scale", "v_scale", "lse"}),
+)

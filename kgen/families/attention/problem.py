@@ -1,0 +1,321 @@
+"""Attention in fp64 torch, and the inputs that kernels are tested on.
+
+Tensors: q [B, Q, HK * G, D]; k_cache and v_cache [PAGES, PAGE, HK, D]; block_table [B, CAP // PAGE] int32; seq_lens
+[B] int32; k_scale and v_scale one fp32 element; out [B, Q, HK * G, D]; lse [B, Q, HK * G] fp32.
+
+Whatever a kernel must not use is poisoned: slots and pages that no row of the request sees hold NaN, table entries
+past the live length hold ids far outside the cache.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+
+from kgen.families.cases import expand, regime_of, values_of
+from kgen.runner.case import Case, Expected
+
+TORCH = {
+    "bf16": torch.bfloat16,
+    "fp16": torch.float16,
+    "fp32": torch.float32,
+    "fp8_e4m3": torch.float8_e4m3fn,
+}
+ROUNDOFF = {"bf16": 2.0**-8, "fp16": 2.0**-11, "fp32": 2.0**-24}
+STRANGE_IDS = (2**30, -1)
+K_SCALE, V_SCALE = 0.5, 2.0
+MOST_INTERPRETED_KEYS = 16384
+
+
+@dataclasses.dataclass(frozen=True)
+class Shape:
+    """The sizes of one case; `window` is None where every earlier key is visible."""
+
+    requests: int
+    queries: int
+    heads: int
+    group: int
+    columns: int
+    page: int
+    capacity: int
+    pages: int
+    window: int | None
+    lengths: tuple[int, ...]
+
+    def live(self, request: int) -> int:
+        """Keys of a request: its length, held within the table."""
+        return min(max(self.lengths[request], 0), self.capacity)
+
+    def first(self, request: int) -> int:
+        """The oldest key that some row of the request sees."""
+        if self.window is None:
+            return 0
+        return max(self.live(request) - self.queries + 1 - self.window, 0)
+
+
+def _shape(problem: Mapping[str, Any], case: Case) -> Shape:
+    constants = {name: axis["const"] for name, axis in problem["axes"].items() if "const" in axis}
+    axes = {**constants, **case.axes}
+    return Shape(
+        requests=axes["B"],
+        queries=axes["Q"],
+        heads=axes["HK"],
+        group=axes["G"],
+        columns=axes["D"],
+        page=problem["page"],
+        capacity=axes["CAP"],
+        pages=axes["PAGES"],
+        window=axes.get("WINDOW"),
+        lengths=tuple(case.runtime["S"]),
+    )
+
+
+# ---------------------------------------------------------------- cases
+
+
+def cases(problem: Mapping[str, Any], mode: str) -> list[Case]:
+    """Every regime at the edges of its tiles, parts and pages, and each layout; small enough for `interpret` there."""
+    found = [*_edge_cases(problem, mode), *_layout_cases(problem), *_workload_cases(problem, mode)]
+    return list({case.name: case for case in found}.values())
+
+
+def _edge_cases(problem: Mapping[str, Any], mode: str) -> list[Case]:
+    queries = values_of(problem["axes"]["Q"], (1, 2))
+    if problem["outside"] == "fallback" and "values" in problem["axes"]["Q"]:
+        queries.append(max(queries) + 1)
+    found = [_case(problem, 0, queries[0], _windows(problem)[0], [], "plain")]
+    for b, q, window in itertools.product(values_of(problem["axes"]["B"], (1, 3)), queries, _windows(problem)):
+        lengths = _edge_lengths(problem, q, window, mode)
+        lengths += lengths[: -len(lengths) % b]
+        found += [_case(problem, b, q, window, list(group), "plain") for group in zip(*[iter(lengths)] * b)]
+    return found
+
+
+def _edge_lengths(problem: Mapping[str, Any], queries: int, window: int | None, mode: str) -> list[int]:
+    """Lengths around a tile, a page and a part; with a window, around a full one."""
+    tile, chunk = _largest(problem, "BLOCK_N"), _largest(problem, "MIN_CHUNK")
+    edges = {0, 1, tile - 1, tile, tile + 1, problem["page"], chunk + 1, queries - 1}
+    if mode == "gpu":
+        edges |= {2 * chunk, 2 * chunk + 1, 5 * chunk + tile + 3, 16 * tile}
+    if window is not None:
+        start = window + queries - 1
+        edges = {0, tile + 1, start, start + 1, start + tile + 3}
+    return sorted(length for length in edges if length <= _most_keys(problem))
+
+
+def _largest(problem: Mapping[str, Any], parameter: str) -> int:
+    return max(regime["parameters"].get(parameter, 0) for regime in problem["regimes"])
+
+
+def _most_keys(problem: Mapping[str, Any]) -> int:
+    capacity = problem["axes"]["CAP"]
+    return capacity["range"][1] if "range" in capacity else max(values_of(capacity, ()))
+
+
+def _layout_cases(problem: Mapping[str, Any]) -> list[Case]:
+    """The same work through padded, shifted and expanded tensors, lengths outside the table, and extreme queries."""
+    axes = problem["axes"]
+    b = values_of(axes["B"], (3,))[-1]
+    window = _windows(problem)[0]
+    lengths = [_largest(problem, "BLOCK_N") + 3, 5, 0][:b] + [7] * (b - 3)
+    layouts = ("padded", "shifted", "expanded", "overlong", "extreme")
+    return [
+        _case(problem, b, q, window, lengths, layout)
+        for q in values_of(axes["Q"], (1, 2))
+        for layout in layouts
+    ]
+
+
+def _windows(problem: Mapping[str, Any]) -> list[int | None]:
+    return values_of(problem["axes"]["WINDOW"], ()) if "WINDOW" in problem["axes"] else [None]
+
+
+def _workload_cases(problem: Mapping[str, Any], mode: str) -> list[Case]:
+    """The spec's own `workloads.check`, those that the interpreter can do where it has to."""
+    found = []
+    for axes, runtime in expand(problem["workloads"]["check"]):
+        given = runtime.get("S", [1])
+        b = axes.get("B", len(given))
+        lengths = given if len(given) == b else given[:1] * b
+        if mode == "gpu" or sum(lengths) <= MOST_INTERPRETED_KEYS:
+            q = axes.get("Q", values_of(problem["axes"]["Q"], (1,))[0])
+            found.append(_case(problem, b, q, axes.get("WINDOW", _windows(problem)[0]), lengths, "plain"))
+    return found
+
+
+def _case(
+    problem: Mapping[str, Any], b: int, q: int, window: int | None, lengths: list[int], layout: str
+) -> Case:
+    """A case whose table is just as wide as its longest request, with one page more in the cache than is needed."""
+    page = problem["page"]
+    capacity = -(-max([*lengths, 1]) // page) * page
+    axes: dict[str, int | None] = {"B": b, "Q": q, "CAP": capacity, "PAGES": b * (capacity // page) + 1}
+    if "WINDOW" in problem["axes"]:
+        axes["WINDOW"] = window
+    if layout == "overlong":
+        lengths = [capacity + 5, *([-3] * (b - 1))]
+    regime = regime_of(problem, axes, aligned=layout != "shifted") if b else ""
+    sees = "" if window is None else f" window {window}"
+    name = f"B {b} Q {q}{sees} S {','.join(map(str, lengths))} {layout}"
+    return Case(name=name, axes=axes, runtime={"S": list(lengths)}, layout=layout, regime=regime)
+
+
+# ---------------------------------------------------------------- inputs
+
+
+def inputs(
+    problem: Mapping[str, Any], case: Case, generator: torch.Generator, device: torch.device
+) -> dict[str, torch.Tensor | int | None]:
+    """Fresh arguments of the entry, by name."""
+    shape = _shape(problem, case)
+    dtypes = problem["dtypes"]
+    table = _table(shape, generator)
+    found: dict[str, torch.Tensor | int | None] = {
+        "q": _queries(shape, dtypes["q"], case.layout, generator),
+        "k_cache": _cache(shape, table, dtypes["kv"], generator),
+        "v_cache": _cache(shape, table, dtypes["kv"], generator),
+        "block_table": _strange(shape, table),
+        "seq_lens": torch.tensor(shape.lengths, dtype=torch.int32),
+        "k_scale": torch.tensor([K_SCALE]),
+        "v_scale": torch.tensor([V_SCALE]),
+        "window": shape.window,
+    }
+    used = {name: found[name] for name in problem["arguments"]}
+    return {name: _lay_out(value, name, case.layout, device) for name, value in used.items()}
+
+
+def _queries(shape: Shape, dtype: str, layout: str, generator: torch.Generator) -> torch.Tensor:
+    size = (shape.requests, shape.queries, shape.heads * shape.group, shape.columns)
+    q = torch.randn(size, generator=generator).clamp(-4, 4)
+    if layout == "extreme" and q.numel():
+        # rows of very different size: a cast of q to a narrow type would lose the small ones or overflow
+        q *= torch.logspace(-3, 0, size[2])[:, None]
+        q[..., 0] *= 500.0
+    return q.to(TORCH[dtype])
+
+
+def _table(shape: Shape, generator: torch.Generator) -> torch.Tensor:
+    """Pages of each request, all distinct and in random order; page 0 belongs to nobody."""
+    width = shape.capacity // shape.page
+    ids = torch.randperm(shape.pages - 1, generator=generator)[: shape.requests * width] + 1
+    return ids.view(shape.requests, width).to(torch.int32)
+
+
+def _cache(shape: Shape, table: torch.Tensor, dtype: str, generator: torch.Generator) -> torch.Tensor:
+    """Random tokens where some row sees them, NaN everywhere else."""
+    size = (shape.pages, shape.page, shape.heads, shape.columns)
+    cache = torch.full(size, math.nan, dtype=torch.float32)
+    for request in range(shape.requests):
+        keys = torch.arange(shape.first(request), shape.live(request))
+        page = table[request, keys // shape.page].long()
+        fresh = torch.randn((len(keys), *size[2:]), generator=generator).clamp(-4, 4)
+        cache[page, keys % shape.page] = fresh
+    return cache.to(TORCH[dtype])
+
+
+def _strange(shape: Shape, table: torch.Tensor) -> torch.Tensor:
+    """The table with entries that no row needs replaced by ids outside the cache."""
+    table = table.clone()
+    for request in range(shape.requests):
+        used = range(shape.first(request) // shape.page, -(-shape.live(request) // shape.page))
+        for entry in range(table.shape[1]):
+            if entry not in used or shape.first(request) >= shape.live(request):
+                table[request, entry] = STRANGE_IDS[entry % len(STRANGE_IDS)]
+    return table
+
+
+def _lay_out(value: Any, name: str, layout: str, device: torch.device) -> Any:
+    if not isinstance(value, torch.Tensor):
+        return value
+    value = value.to(device)
+    if value.dim() < 2 or not value.numel():
+        return value
+    if layout == "padded":
+        # every dimension but the last wider than it need be, by what keeps rows 16 elements apart
+        wide = [extent + 1 for extent in value.shape[:-1]] + [value.shape[-1] + 16]
+        return _within(value, wide, 0)
+    if layout == "shifted" and name != "block_table":
+        return _within(value, [*value.shape[:-1], value.shape[-1] + 1], 1)
+    if layout == "expanded" and name == "q":
+        return value[:, :, :1].expand(value.shape)
+    return value
+
+
+def _within(value: torch.Tensor, wide: list[int], start: int) -> torch.Tensor:
+    """A copy of `value` inside a larger tensor whose other elements are poison."""
+    poison = math.nan if value.is_floating_point() else STRANGE_IDS[0]
+    whole = torch.full(wide, poison, dtype=torch.float32 if value.is_floating_point() else value.dtype)
+    view = whole.to(value.dtype).to(value.device)
+    index = tuple(slice(0, extent) for extent in value.shape[:-1])
+    view = view[(*index, slice(start, start + value.shape[-1]))]
+    view.copy_(value)
+    return view
+
+
+# ---------------------------------------------------------------- reference
+
+
+def expected(
+    problem: Mapping[str, Any], case: Case, arguments: Mapping[str, Any]
+) -> dict[str, Expected]:
+    """softmax(q k^T * scale * k_scale, masked) v * v_scale in fp64, and how far rounding may take a kernel from it.
+
+    The error of an output is that of P rounded to the operand type, independent from key to key, so that it grows
+    with sqrt(sum p^2 v^2); of the scores, accumulated in fp32 over D products, so that p is off by their absolute
+    error; and of one rounding to the output type.
+    """
+    shape = _shape(problem, case)
+    out, lse, spread, score_error = _attend(problem, shape, arguments)
+    rounding = ROUNDOFF[problem["dtypes"]["operand"]]
+    relative = 1.01 * ROUNDOFF[problem["dtypes"]["out"]]
+    if problem["tolerance"] != "auto":
+        rounding = float(problem["tolerance"])
+    absolute = 4 * (rounding + score_error) * spread + 1e-6
+    why = f"4 x ({rounding:.1e} + scores) x sqrt(sum p^2 v^2) + {relative:.1e} x |out|"
+    found = {"out": Expected(out, absolute, relative, why, TORCH[problem["dtypes"]["out"]])}
+    if problem["lse"] != "none":
+        absolute = 4 * score_error.squeeze(-1) + 1e-5
+        why = "4 x the error of a score + 1e-5"
+        found["lse"] = Expected(lse, absolute, 1e-5, why, torch.float32)
+    return {name: found[name] for name in problem["returns"]}
+
+
+def _attend(
+    problem: Mapping[str, Any], shape: Shape, arguments: Mapping[str, Any]
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
+    """out, lse, sqrt(sum p^2 v^2) and the absolute error of a score, each with the rows of q."""
+    q = arguments["q"].cpu().double()
+    caches = [arguments[name].cpu().float().double() for name in ("k_cache", "v_cache")]
+    table = arguments["block_table"].cpu().long()
+    k_scale = arguments["k_scale"].item() if "k_scale" in arguments else 1.0
+    v_scale = arguments["v_scale"].item() if "v_scale" in arguments else 1.0
+    scale = problem["softmax"] * k_scale
+    out, spread = torch.zeros_like(q), torch.zeros_like(q)
+    lse = torch.full(q.shape[:-1], -math.inf, dtype=torch.float64)
+    score_error = torch.zeros((*q.shape[:-1], 1), dtype=torch.float64)
+    # what is left of a product after the casts of q and k: fp16 and bf16 hold their sources, fp32 sums them
+    unit = 2.0**-24 if problem["dtypes"]["q"] in ("bf16", problem["dtypes"]["operand"]) else 2.0**-8
+    for request, row in itertools.product(range(shape.requests), range(shape.queries)):
+        last = shape.live(request) - shape.queries + row
+        first = 0 if shape.window is None else max(last - shape.window + 1, 0)
+        keys = torch.arange(first, max(last + 1, first))
+        if not len(keys):
+            continue
+        page, slot = table[request, keys // shape.page], keys % shape.page
+        k, v = (cache[page, slot].repeat_interleave(shape.group, dim=1) for cache in caches)
+        query = q[request, row]
+        scores = torch.einsum("hd,nhd->hn", query, k) * scale
+        magnitude = torch.einsum("hd,nhd->hn", query.abs(), k.abs()) * scale
+        p = scores.softmax(-1)
+        out[request, row] = torch.einsum("hn,nhd->hd", p, v) * v_scale
+        spread[request, row] = torch.einsum("hn,nhd->hd", p**2, v**2).sqrt() * v_scale
+        lse[request, row] = scores.logsumexp(-1)
+        score_error[request, row] = 4 * unit * magnitude.amax(-1, keepdim=True)
+    if problem["lse"] == "base_2":
+        lse = lse / math.log(2.0)
+    return out, lse, spread, score_error

@@ -1,0 +1,78 @@
+"""Which regime a case belongs to: the dispatcher's own rule, read from the manifest instead of from its code."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from kgen.expr import evaluate, parse
+
+
+def inside(problem: Mapping[str, Any], axes: Mapping[str, int | None]) -> bool:
+    """Whether every axis has a value that the spec declares."""
+    return all(_holds(problem["axes"][name], axes, value) for name, value in axes.items())
+
+
+def _holds(axis: Mapping[str, Any], axes: Mapping[str, int | None], value: int | None) -> bool:
+    if "const" in axis:
+        return value == axis["const"]
+    if "values" in axis:
+        return value in axis["values"]
+    low, high = (_number(bound, axes) for bound in axis["range"])
+    return value is not None and low <= value <= high
+
+
+def _number(bound: int | str, axes: Mapping[str, int | None]) -> int:
+    return bound if isinstance(bound, int) else int(evaluate(parse(bound), axes))
+
+
+def regime_of(problem: Mapping[str, Any], axes: Mapping[str, int | None], aligned: bool) -> str:
+    """The name of the regime that serves `axes`; `aligned` says whether the tensors meet every variant's alignment."""
+    declared = inside(problem, axes)
+    constants = {name: axis["const"] for name, axis in problem["axes"].items() if "const" in axis}
+    for regime in problem["regimes"]:
+        if regime["when"] == "otherwise":
+            return regime["name"]
+        ready = declared and (aligned or not regime["aligned"])
+        if ready and evaluate(parse(regime["when"]), {**constants, **axes}):
+            return regime["name"]
+    raise LookupError("no regime ends the list with `when: otherwise`")
+
+
+def values_of(axis: Mapping[str, Any], few: Iterable[int]) -> list[int | None]:
+    """All values of a const or values axis; of a range those of `few` that lie in it, and its least value."""
+    if "const" in axis:
+        return [axis["const"]]
+    if "values" in axis:
+        return list(axis["values"])
+    low, high = axis["range"]
+    inner = {value for value in few if low <= value <= high} if isinstance(high, int) else set(few)
+    return sorted(inner | {low})
+
+
+def expand(workloads: Iterable[Mapping[str, Any]]) -> list[tuple[dict[str, int | None], dict[str, list[int]]]]:
+    """Workloads as (axes, lists of run-time values): one for each combination of their `sweep` values."""
+    found = []
+    for workload in workloads:
+        choices = [
+            [(name, one) for one in (value["sweep"] if _is(value, "sweep") else [value])]
+            for name, value in workload.items()
+        ]
+        for point in map(dict, itertools.product(*choices)):
+            requests = point.get("B", 1)
+            axes: dict[str, int | None] = {}
+            runtime: dict[str, list[int]] = {}
+            for name, value in point.items():
+                if _is(value, "per_request"):
+                    runtime[name] = list(value["per_request"])
+                elif name == "S":
+                    runtime[name] = [value] * requests
+                else:
+                    axes[name] = None if value == "none" else value
+            found.append((axes, runtime))
+    return found
+
+
+def _is(value: Any, key: str) -> bool:
+    return isinstance(value, Mapping) and key in value

@@ -1,0 +1,86 @@
+"""What a family declares: tensors by named dimensions, and how arguments bind axes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from kgen.diagnostics import Diagnostic
+    from kgen.spec import Spec
+
+Value = int | float | str | bool | None
+
+# dtype name in a spec -> (torch name, Triton name, bytes an element)
+DTYPES: Mapping[str, tuple[str, str, int]] = {
+    "bf16": ("bfloat16", "bf16", 2),
+    "fp16": ("float16", "fp16", 2),
+    "fp32": ("float32", "fp32", 4),
+    "fp8_e4m3": ("float8_e4m3fn", "fp8e4nv", 1),
+    "int32": ("int32", "i32", 4),
+}
+
+
+@dataclass(frozen=True)
+class Dim:
+    """One dimension of a tensor: a short name, and its extent as an expression over axes and constants."""
+
+    name: str
+    extent: str
+
+
+@dataclass(frozen=True)
+class Tensor:
+    """A tensor that the entry takes, returns, or allocates for its kernels.
+
+    `short` names it inside kernels (`p_k` points to `k_cache`). The last dimension is contiguous, the others have
+    any stride; scratch is contiguous. A tensor without dimensions holds one element.
+    """
+
+    name: str
+    short: str
+    dtype: str
+    dims: tuple[Dim, ...]
+    role: Literal["input", "output", "scratch"]
+    doc: str
+
+    @property
+    def element_bytes(self) -> int:
+        return DTYPES[self.dtype][2]
+
+
+@dataclass(frozen=True)
+class Binding:
+    """How the entry finds an axis: a Python expression over its arguments, such as `q.shape[0]`."""
+
+    axis: str
+    python: str
+
+
+@dataclass(frozen=True)
+class Family:
+    """The functions through which the rest of kgen sees a family.
+
+    - `tensors(spec)`: all tensors, inputs first, in their usual order; those of `optional` only where the spec has them.
+    - `scalars(spec)`: arguments that are plain Python values, by the axis they give.
+    - `bindings(spec)`: in an order in which each may use those before it.
+    - `constants(spec)`: names that variants may use besides axes, such as `PAGE` or `EPS`, and their documentation.
+    - `limits`: the widest range of each axis that the family's generic variant is proved for.
+    - `features(spec)`: dotted spec keys and values that a variant's `covers` is compared with.
+    - `check(spec)`: what the schema cannot say.
+    - `context(spec)`: names for the family's templates.
+    - `problem(spec)`: plain data for `kgen.families.<name>.problem`.
+    """
+
+    name: str
+    tensors: Callable[[Spec], tuple[Tensor, ...]]
+    scalars: Callable[[Spec], Mapping[str, str]]
+    bindings: Callable[[Spec], tuple[Binding, ...]]
+    constants: Callable[[Spec], Mapping[str, tuple[Value, str]]]
+    features: Callable[[Spec], Mapping[str, Value]]
+    check: Callable[[Spec], list[Diagnostic]]
+    context: Callable[[Spec], Mapping[str, Any]]
+    problem: Callable[[Spec], Mapping[str, Any]]
+    limits: Mapping[str, tuple[int, int]]
+    optional: frozenset[str]

@@ -1,0 +1,123 @@
+"""Row operations in fp64 torch, and the inputs that kernels are tested on.
+
+Tensors: x [T, H] with any row stride, weight [H] or none, out [T, H].
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import torch
+
+from kgen.expr import Binary, Call, Expr, Name, Number, Unary, parse
+from kgen.expr.functions import ROW_FUNCTIONS
+from kgen.families.cases import expand, regime_of, values_of
+from kgen.runner.case import Case, Expected
+
+TORCH = {"bf16": torch.bfloat16, "fp16": torch.float16, "fp32": torch.float32}
+ROUNDOFF = {"bf16": 2.0**-8, "fp16": 2.0**-11, "fp32": 2.0**-24}
+LAYOUTS = ("plain", "padded", "shifted", "large", "zero", "equal")
+
+
+def cases(problem: Mapping[str, Any], mode: str) -> list[Case]:
+    """Every row length with few and many rows, in each layout, and no rows at all."""
+    axes = problem["axes"]
+    rows = values_of(axes["T"], (1, 2, 5) if mode == "interpret" else (1, 2, 5, 257))
+    found = []
+    for columns in values_of(axes["H"], (1, 3, 513, 2880)):
+        found += [_case(problem, count, columns, "plain") for count in rows]
+        found += [_case(problem, min(3, rows[-1]), columns, layout) for layout in LAYOUTS]
+        found.append(_case(problem, 0, columns, "plain"))
+    for point, _ in expand(problem["workloads"]["check"]):
+        found.append(_case(problem, point["T"], point.get("H", values_of(axes["H"], ())[0]), "plain"))
+    return list({case.name: case for case in found}.values())
+
+
+def _case(problem: Mapping[str, Any], rows: int, columns: int, layout: str) -> Case:
+    axes: dict[str, int | None] = {"T": rows, "H": columns}
+    regime = regime_of(problem, axes, aligned=layout != "shifted" and columns % 16 == 0) if rows else ""
+    return Case(name=f"T {rows} H {columns} {layout}", axes=axes, runtime={}, layout=layout, regime=regime)
+
+
+def inputs(
+    problem: Mapping[str, Any], case: Case, generator: torch.Generator, device: torch.device
+) -> dict[str, torch.Tensor]:
+    """Fresh arguments of the entry, by name."""
+    rows, columns = case.axes["T"], case.axes["H"]
+    x = torch.randn((rows, columns), generator=generator)
+    if case.layout == "large":
+        x = x.sign() * 300.0
+    elif case.layout == "zero":
+        x = torch.zeros_like(x)
+    elif case.layout == "equal":
+        x = torch.full_like(x, 0.25)
+    found = {"x": _lay_out(x.to(TORCH[problem["dtypes"]["x"]]), case.layout, device)}
+    if problem["dtypes"]["weight"] != "none":
+        weight = torch.randn((columns,), generator=generator) + 1.0
+        found["weight"] = weight.to(TORCH[problem["dtypes"]["weight"]]).to(device)
+    return {name: found[name] for name in problem["arguments"]}
+
+
+def _lay_out(x: torch.Tensor, layout: str, device: torch.device) -> torch.Tensor:
+    extra, start = {"padded": (16, 0), "shifted": (1, 1)}.get(layout, (0, 0))
+    if not extra:
+        return x.to(device)
+    wide = torch.full((x.shape[0], x.shape[1] + extra), math.nan, dtype=x.dtype, device=device)
+    view = wide[:, start : start + x.shape[1]]
+    view.copy_(x)
+    return view
+
+
+def expected(
+    problem: Mapping[str, Any], case: Case, arguments: Mapping[str, Any]
+) -> dict[str, Expected]:
+    """The formula in fp64; a kernel may differ by one rounding of the output and by fp32 sums over the row."""
+    names: dict[str, Any] = {"EPS": problem["eps"], "H": float(case.axes["H"]), "weight": 1.0}
+    names |= {name: value.cpu().double() for name, value in arguments.items()}
+    out = _value(parse(problem["formula"], functions=ROW_FUNCTIONS), names)
+    dtype = TORCH[problem["dtypes"]["out"]]
+    dtype = TORCH[problem["dtypes"]["out"]]
+    if problem["tolerance"] != "auto":
+        return {"out": Expected(out, float(problem["tolerance"]), 0.0, "as the spec says", dtype)}
+    sums = 2.0**-24 * (8 + math.log2(max(case.axes["H"], 2)))
+    relative = 1.01 * ROUNDOFF[problem["dtypes"]["out"]] + sums
+    # below the least normal number of the output type, spacing no longer shrinks
+    absolute = {"fp16": 2.0**-25}.get(problem["dtypes"]["out"], 1e-30)
+    why = f"one rounding and fp32 sums over {case.axes['H']} columns"
+    return {"out": Expected(out, absolute, relative, why, dtype)}
+
+
+_REDUCTIONS: Mapping[str, Callable[[torch.Tensor], torch.Tensor]] = {
+    "sum": lambda x: x.sum(-1, keepdim=True),
+    "mean": lambda x: x.mean(-1, keepdim=True),
+    "max": lambda x: x.amax(-1, keepdim=True),
+    "min": lambda x: x.amin(-1, keepdim=True),
+}
+_OPERATORS: Mapping[str, Callable[[Any, Any], Any]] = {
+    "+": lambda a, b: a + b,
+    "-": lambda a, b: a - b,
+    "*": lambda a, b: a * b,
+    "/": lambda a, b: a / b,
+    "**": lambda a, b: a**b,
+}
+
+
+def _value(node: Expr, names: Mapping[str, Any]) -> Any:
+    """The value of a formula, fp64 tensors [T, H] or [T, 1]. Raises ValueError for what a formula cannot hold."""
+    match node:
+        case Number():
+            return float(node.value)
+        case Name():
+            return names[node.id]
+        case Unary(op="-"):
+            return -_value(node.operand, names)
+        case Binary() if node.op in _OPERATORS:
+            return _OPERATORS[node.op](_value(node.left, names), _value(node.right, names))
+        case Call(arguments=(argument,)):
+            value = torch.as_tensor(_value(argument, names), dtype=torch.float64)
+            if node.function in _REDUCTIONS:
+                return _REDUCTIONS[node.function](value)
+            return getattr(torch, node.function)(value)
+    raise ValueError(f"a formula over rows cannot hold {type(node).__name__}")

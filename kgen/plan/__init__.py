@@ -1,0 +1,1 @@
+"""Everything that is decided before a line is rendered."""

@@ -1,0 +1,243 @@
+"""Spec to plan: every decision about the emitted file, and every problem that stops one from being made."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from kgen.devices import UnknownName, device, target
+from kgen.diagnostics import Diagnostic, KgenError
+from kgen.expr import Expr, listing, nearest
+from kgen.families import Family, family
+from kgen.families.model import Value
+from kgen.plan import parameters
+from kgen.plan.domain import Domain, declared
+from kgen.plan.errors import PlanProblem
+from kgen.plan.groups import Scope, aligned_tensors, groups
+from kgen.plan.model import Plan, RegimePlan, Template
+from kgen.plan.templates import Templates
+from kgen.spec import Import, Spec
+
+GENERIC = "generic"
+
+
+def build(spec: Spec, templates: Templates | None = None) -> Plan:
+    """The plan of a spec. Raises KgenError with all problems that were found."""
+    return _Builder(spec, templates or Templates()).plan()
+
+
+@dataclass
+class _Builder:
+    """Collects problems, so that one run reports them all."""
+
+    spec: Spec
+    templates: Templates
+
+    def plan(self) -> Plan:
+        spec = self.spec
+        self.found: list[Diagnostic] = []
+        self.family: Family = family(spec.document.family)
+        self.found += self.family.check(spec)
+        self.tensors = self.family.tensors(spec)
+        self._check_interface()
+        sms = self._sms()
+        self._check_targets()
+        self._stop()
+        self.axes = {axis.name: axis.const for axis in spec.axes.values() if axis.const is not None}
+        self.constants: dict[str, tuple[Value, str]] = {
+            **{name: (value, spec.axes[name].doc) for name, value in self.axes.items()},
+            **self.family.constants(spec),
+            "SMS": (sms, f"multiprocessors of {spec.document.devices[0]}"),
+        }
+        regimes = [self._regime(index) for index in range(len(spec.document.regimes))]
+        self._stop()
+        return Plan(
+            spec=spec,
+            family=self.family,
+            tensors=self.tensors,
+            scalars=self.family.scalars(spec),
+            bindings=self.family.bindings(spec),
+            constants=self.constants,
+            regimes=tuple(regimes),
+            judge=spec.document.judge,
+            devices=spec.document.devices,
+            targets=spec.document.targets,
+        )
+
+    def _stop(self) -> None:
+        if self.found:
+            # two regimes with one variant say the same
+            raise KgenError(dict.fromkeys(self.found))
+
+    def _report(self, code: str, message: str, *key: str | int, hint: str = "") -> None:
+        self.found.append(self.spec.diagnostic(code, message, *key, hint=hint))
+
+    # -------------------------------------------------------- the document as a whole
+
+    def _check_interface(self) -> None:
+        inputs = [tensor.name for tensor in self.tensors if tensor.role == "input"]
+        outputs = [tensor.name for tensor in self.tensors if tensor.role == "output"]
+        optional = {"window"} if "WINDOW" in self.spec.axes else set()
+        for field, code, needed in (("args", "KG404", inputs), ("returns", "KG405", outputs)):
+            given = getattr(self.spec.document.interface, field)
+            missing = [name for name in needed if name not in given]
+            allowed = {*needed, *(optional if field == "args" else ())}
+            if missing:
+                self._report(
+                    code,
+                    f"interface.{field} leaves out {listing(missing)}",
+                    "interface",
+                    field,
+                    hint=f"the {self.family.name} of this spec needs {listing(needed)}, in an order of your choice",
+                )
+            for position, name in enumerate(given):
+                if name not in allowed:
+                    close = nearest(name, allowed)
+                    self._report(
+                        code,
+                        f"interface.{field} names `{name}`, which this spec does not have",
+                        "interface",
+                        field,
+                        position,
+                        hint=f"did you mean `{close}`?" if close else f"it has {listing(sorted(allowed))}",
+                    )
+                elif name in given[:position]:
+                    self._report(code, f"interface.{field} names `{name}` twice", "interface", field, position)
+
+    def _sms(self) -> int:
+        found = 0
+        for position, name in enumerate(self.spec.document.devices):
+            try:
+                found = found or device(name).sms
+            except UnknownName as error:
+                self._report("KG406", str(error), "devices", position)
+        return found
+
+    def _check_targets(self) -> None:
+        for position, name in enumerate(self.spec.document.targets):
+            try:
+                target(name)
+            except UnknownName as error:
+                self._report("KG407", str(error), "targets", position)
+
+    # -------------------------------------------------------- one regime
+
+    def _regime(self, index: int) -> RegimePlan | None:
+        regime = self.spec.document.regimes[index]
+        fallback = regime.fallback is not None
+        when = None if regime.when == "otherwise" else self.spec.expr("regimes", index, "when")
+        call = regime.fallback.target if isinstance(regime.fallback, Import) else ""
+        if regime.fallback == "torch":
+            self._report(
+                "KG417",
+                f"{self.family.name} has no torch path to fall back to",
+                "regimes",
+                index,
+                "fallback",
+                hint='write `generic`, or `{import: "pkg.module:function"}`',
+            )
+            return None
+        template = None
+        if not call:
+            template = self._template(index, GENERIC if fallback else regime.variant)
+            if template is None or not self._covers(index, template):
+                return None
+        domain = self._domain(when, fallback)
+        numbers: Mapping[str, int | bool] = {}
+        found = ()
+        aligned: tuple[str, ...] = ()
+        if template is not None:
+            numbers, problems = parameters.resolve(self.spec, index, template.variant)
+            self.found += problems
+            if problems:
+                return None
+            scope = self._scope(template, numbers, domain)
+            try:
+                found = groups(scope)
+            except PlanProblem as problem:
+                self._report(problem.code, problem.message, "regimes", index, hint=problem.hint)
+                return None
+            aligned = aligned_tensors(scope, found)
+        return RegimePlan(
+            name=regime.name,
+            when=when,
+            index=index,
+            fallback=fallback,
+            template=template,
+            call=call,
+            parameters=numbers,
+            domain=domain,
+            aligned=aligned,
+            groups=found,
+        )
+
+    def _template(self, index: int, variant: str) -> Template | None:
+        try:
+            return self.templates.find(self.family.name, variant)
+        except KgenError as error:
+            self.found += error.diagnostics
+        except LookupError as error:
+            known = self.templates.names(self.family.name)
+            close = nearest(variant, known)
+            self._report(
+                "KG408",
+                str(error.args[0]),
+                "regimes",
+                index,
+                "variant",
+                hint=f"did you mean {close}?" if close else f"there are {listing(known)}",
+            )
+        return None
+
+    def _covers(self, index: int, template: Template) -> bool:
+        """Whether the variant covers what the spec asks for."""
+        clean = True
+        features = self.family.features(self.spec)
+        for key, allowed in template.variant.covers.items():
+            if key not in features:
+                self._report(
+                    "KG505", f"variant {template.name} covers {key}, which {self.family.name} has not", "regimes", index
+                )
+                clean = False
+            elif not any(_same(features[key], one) for one in allowed):
+                self._report(
+                    "KG409",
+                    f"variant {template.variant.variant} does not cover {key}: {_shown(features[key])}",
+                    *key.split("."),
+                    hint=f"it covers {', '.join(map(_shown, allowed))}",
+                )
+                clean = False
+        return clean
+
+    def _domain(self, when: Expr | None, fallback: bool) -> Domain:
+        """Where the regime may run.
+
+        A last regime also gets what earlier ones leave because of its alignment, so earlier conditions take nothing
+        from it; a fallback that serves what lies outside the declared axes is held to the family's own limits.
+        """
+        domain = declared(self.spec.axes.values())
+        if when is not None:
+            return domain.where(when)
+        if fallback and self.spec.document.interface.outside == "fallback":
+            return domain.widened(self.family.limits)
+        return domain
+
+    def _scope(self, template: Template, numbers: Mapping[str, int | bool], domain: Domain) -> Scope:
+        return Scope(
+            variant=template.variant,
+            tensors={tensor.name: tensor for tensor in self.tensors},
+            optional=self.family.optional,
+            named={name: value for name, (value, _) in self.constants.items()},
+            parameters=numbers,
+            domain=domain,
+        )
+
+
+def _same(feature: Value, allowed: Value) -> bool:
+    """Equality that tells `true` from 1."""
+    return type(feature) is type(allowed) and feature == allowed
+
+
+def _shown(value: Value) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+

@@ -1,0 +1,78 @@
+"""A regime's numbers against what its variant declares."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from kgen.diagnostics import Diagnostic
+from kgen.expr.nearest import nearest
+from kgen.plan.variant import Parameter, Variant
+from kgen.spec import Spec
+
+SECTIONS = ("tile", "splits", "launch")
+
+
+def resolve(spec: Spec, index: int, variant: Variant) -> tuple[dict[str, int | bool], list[Diagnostic]]:
+    """The value of each parameter of `variant` in regime `index`: the spec's, or the default."""
+    by_key = {parameter.key: (name, parameter) for name, parameter in variant.parameters.items()}
+    values = {name: parameter.default for name, parameter in variant.parameters.items()}
+    found = []
+    for key, value in _given(spec, index):
+        path = ("regimes", index, *key.split("."))
+        if key not in by_key:
+            found.append(_unknown(spec, path, key, variant, by_key))
+            continue
+        name, parameter = by_key[key]
+        problem = _problem(key, value, parameter)
+        if problem:
+            found.append(spec.diagnostic("KG411", problem, *path, hint=f"{parameter.doc}; {_allowed(parameter)}"))
+        else:
+            values[name] = value
+    return values, found
+
+
+def _given(spec: Spec, index: int) -> Iterator[tuple[str, object]]:
+    regime = spec.document.regimes[index]
+    for section in SECTIONS:
+        for name, value in getattr(regime, section).items():
+            yield f"{section}.{name}", value
+
+
+def _unknown(
+    spec: Spec, path: tuple, key: str, variant: Variant, by_key: Mapping[str, object]
+) -> Diagnostic:
+    close = nearest(key, by_key)
+    known = ", ".join(sorted(by_key)) or "none"
+    return spec.diagnostic(
+        "KG410",
+        f"variant {variant.variant} has no parameter {key}",
+        *path,
+        hint=f"did you mean {close}?" if close else f"its parameters are: {known}",
+    )
+
+
+def _problem(key: str, value: object, parameter: Parameter) -> str:
+    """What is wrong with `value`, or nothing."""
+    if parameter.type == "bool":
+        return "" if isinstance(value, bool) else f"{key} is true or false, not {value!r}"
+    if isinstance(value, bool) or not isinstance(value, int):
+        return f"{key} is an integer, not {_described(value)}"
+    if parameter.choices is not None and value not in parameter.choices:
+        return f"{key} cannot be {value}"
+    if parameter.min is not None and value < parameter.min:
+        return f"{key} is {value}, less than {parameter.min}"
+    if parameter.max is not None and value > parameter.max:
+        return f"{key} is {value}, more than {parameter.max}"
+    return ""
+
+
+def _described(value: object) -> str:
+    return f"the text {value!r}" if isinstance(value, str) else f"the truth value {str(value).lower()}"
+
+
+def _allowed(parameter: Parameter) -> str:
+    if parameter.type == "bool":
+        return "write true or false"
+    if parameter.choices is not None:
+        return f"write one of {', '.join(map(str, parameter.choices))}"
+    return f"write an integer from {parameter.min} to {parameter.max}"

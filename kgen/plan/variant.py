@@ -1,0 +1,158 @@
+"""The model of `variant.yaml`: what a template folder declares about its kernels.
+
+Everything around the device code is made from this one declaration: argument lists, launchers, checks, warm-up, the
+facts of proofs, the cost model. `docs/templates.md` tells authors what each key means.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+
+from kgen.expr import ExprError, parse
+from kgen.spec.problem import problem
+
+Word = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]{0,63}$")]
+Scalar = bool | int | str
+
+
+def _text(value: object) -> object:
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
+def _parsed(text: str) -> str:
+    try:
+        parse(text)
+    except ExprError as error:
+        raise problem("KG502", f"this is no expression: {error.message}", error.hint) from None
+    return text
+
+
+Expression = Annotated[str, BeforeValidator(_text), AfterValidator(_parsed)]
+"""The text of an expression over axes, constants, parameters and derived values."""
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, protected_namespaces=())
+
+
+class Parameter(_Model):
+    """A number that a regime sets under `key`, such as `tile.BLOCK_N`."""
+
+    key: Annotated[str, Field(pattern=r"^(tile|splits|launch)\.[A-Za-z][A-Za-z0-9_]*$")]
+    type: Literal["int", "bool"] = "int"
+    default: int | bool
+    min: int | None = None
+    max: int | None = None
+    choices: tuple[int, ...] | None = None
+    doc: str
+
+
+class Derived(_Model):
+    """A value computed from axes and parameters; where `when` is false it is `otherwise` instead."""
+
+    value: Expression
+    when: Expression | None = None
+    otherwise: Expression | None = None
+    doc: str
+
+
+class Constraint(_Model):
+    """What has to hold over the whole domain of a regime, and why."""
+
+    require: Expression
+    why: str
+
+
+class Tiling(_Model):
+    """How tiles cover an extent.
+
+    `turns` tiles of `tile` elements each, as many as needed where `turns` is absent. With `parts`, the extent is first
+    divided into that many parts of whole tiles; `most_parts` bounds them.
+    """
+
+    extent: Expression
+    tile: Expression
+    turns: Expression | None = None
+    parts: Expression | None = None
+    most_parts: Expression | None = None
+
+
+class Width(_Model):
+    """A value that the kernel computes in 32 bits, at its largest."""
+
+    value: Expression
+    why: str
+
+
+class Alignment(_Model):
+    """Tensors whose base is a multiple of 16 bytes and whose strides are multiples of 16 elements."""
+
+    tensors: tuple[Word, ...]
+    when: Expression | None = None
+
+
+class Scratch(_Model):
+    """A tensor that the launcher allocates for its kernels, contiguous, uninitialised."""
+
+    dtype: Literal["fp32", "bf16", "fp16", "int32"]
+    dims: dict[Word, Expression]
+    doc: str
+
+
+class Size(_Model):
+    """A run-time integer argument. An axis that may be `none` is passed as the value of `none` then."""
+
+    name: Word
+    none: Expression | None = None
+    when: Expression | None = None
+
+
+class Launch(_Model):
+    """Triton's launch options."""
+
+    num_warps: Expression
+    num_stages: Expression
+
+
+class Kernel(_Model):
+    """One kernel: its grid, its arguments, what it writes, what runs before it, and what it costs.
+
+    `bytes` are moved to and from memory by the whole grid, `shared` are bytes of shared memory of one program.
+    """
+
+    doc: str
+    grid: dict[Word, Expression]
+    tensors: tuple[Word, ...]
+    writes: tuple[Word, ...]
+    sizes: tuple[Word | Size, ...] = ()
+    constants: tuple[Word, ...] = ()
+    after: tuple[Word, ...] = ()
+    launch: Launch
+    shared: Expression
+    bytes: Expression
+    operations: Expression
+
+
+class Variant(_Model):
+    """A template folder. `cases` are axes of which each value is a constant; `labels` what else changes the text."""
+
+    kgen: Literal[1]
+    variant: Word
+    family: Word
+    doc: str
+    covers: dict[str, tuple[Scalar, ...]]
+    parameters: dict[Word, Parameter] = {}
+    cases: tuple[Word, ...] = ()
+    labels: dict[Word, Expression] = {}
+    let: dict[Word, Derived] = {}
+    constraints: tuple[Constraint, ...] = ()
+    lanes: tuple[Expression, ...] = ()
+    dots: tuple[tuple[Expression, Expression, Expression], ...] = ()
+    tiling: dict[Word, Tiling] = {}
+    int32: tuple[Width, ...] = ()
+    aligned: Alignment | None = None
+    scratch: dict[Word, Scratch] = {}
+    kernels: Annotated[dict[Word, Kernel], Field(min_length=1)]
+

@@ -1,0 +1,1 @@
+"""Plan to emitted file."""

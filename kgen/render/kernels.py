@@ -1,0 +1,237 @@
+"""Device code: each group's kernels, rendered, pruned to the arguments they use, and shared where texts are equal."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from jinja2 import TemplateError, TemplateSyntaxError
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+from kgen.diagnostics import Diagnostic, KgenError, Place
+from kgen.plan.model import Argument, Group, KernelPlan, Plan, RegimePlan, Template
+from kgen.render.environment import line_map
+from kgen.render.linemap import Origin, unmarked
+from kgen.render.model import Launcher, RenderedKernel
+
+_CALL = '{{% import "{file}" as kernels with context %}}{{{{ kernels.{role}() }}}}'
+_MODULES = {"tl", "triton", *dir(builtins)}
+
+
+def launchers(plan: Plan, env: ImmutableSandboxedEnvironment) -> tuple[Launcher, ...]:
+    """A launcher for each group of each regime, in order. Raises KgenError for templates that are wrong."""
+    naming = _Naming(plan)
+    rendered: dict[str, RenderedKernel] = {}
+    found = []
+    for regime in plan.regimes:
+        for group in regime.groups:
+            kernels = []
+            for kernel in group.kernels:
+                name = naming.kernel(regime, group, kernel)
+                fresh = _render(plan, env, regime, group, kernel, name)
+                kernels.append(_shared(fresh, rendered))
+            found.append(Launcher(naming.launcher(regime, group), regime, group, tuple(kernels)))
+    return tuple(found)
+
+
+class _Naming:
+    """Names after roles; labels are named only where a variant has kernels both with and without them."""
+
+    def __init__(self, plan: Plan):
+        self.roles: dict[str, set[str]] = {}
+        self.seen: dict[str, set[tuple[tuple[str, bool], ...]]] = {}
+        for regime in plan.regimes:
+            for group in regime.groups:
+                self.seen.setdefault(regime.template.name, set()).add(tuple(group.labels.items()))
+                for kernel in group.kernels:
+                    self.roles.setdefault(kernel.role, set()).add(regime.template.name)
+
+    def kernel(self, regime: RegimePlan, group: Group, kernel: KernelPlan) -> str:
+        words = [kernel.role]
+        if len(self.roles[kernel.role]) > 1:
+            words.insert(0, regime.template.variant.variant)
+        words += _telling(group.labels, self.seen[regime.template.name])
+        return "_".join([*words, "wide"] if kernel.wide else words) + "_kernel"
+
+    def launcher(self, regime: RegimePlan, group: Group) -> str:
+        own = {tuple(one.labels.items()) for one in regime.groups}
+        return "_".join(["launch", regime.name, *_telling(group.labels, own)])
+
+
+def _telling(labels: Mapping[str, bool], seen: Iterable[tuple[tuple[str, bool], ...]]) -> list[str]:
+    """The labels that are set here and not everywhere."""
+    common = set.intersection(*({label for label, value in one if value} for one in seen))
+    return [label for label, value in labels.items() if value and label not in common]
+
+
+def _shared(fresh: RenderedKernel, rendered: dict[str, RenderedKernel]) -> RenderedKernel:
+    """`fresh`, or an earlier kernel with the same text under another name."""
+    for name, earlier in rendered.items():
+        if _body(earlier) == _body(fresh):
+            return replace(earlier, plan=fresh.plan, arguments=fresh.arguments)
+        if name == fresh.function:
+            raise KgenError(
+                [
+                    Diagnostic(
+                        "KG511",
+                        f"{name} would have two texts: it differs between cases that no label tells apart",
+                        Place(fresh.origins[0].template if fresh.origins[0] else "template"),
+                        "add what makes the difference to `labels` in variant.yaml",
+                    )
+                ]
+            )
+    rendered[fresh.function] = fresh
+    return fresh
+
+
+def _body(kernel: RenderedKernel) -> str:
+    return re.sub(rf"\b{kernel.function}\b", "kernel", kernel.text)
+
+
+# ---------------------------------------------------------------- one kernel
+
+
+def _render(
+    plan: Plan,
+    env: ImmutableSandboxedEnvironment,
+    regime: RegimePlan,
+    group: Group,
+    kernel: KernelPlan,
+    function: str,
+) -> RenderedKernel:
+    """The kernel with all arguments that its variant declares, then again with those that it uses."""
+    template = regime.template
+    first, _ = _text(plan, env, template, group, kernel, function, kernel.arguments)
+    tree = _parsed(first, template, kernel)
+    used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    arguments = tuple(argument for argument in kernel.arguments if argument.name in used)
+    text, origins = _text(plan, env, template, group, kernel, function, arguments)
+    _check_names(_parsed(text, template, kernel), origins, template)
+    return RenderedKernel(function, kernel, arguments, text, tuple(origins))
+
+
+def _text(
+    plan: Plan,
+    env: ImmutableSandboxedEnvironment,
+    template: Template,
+    group: Group,
+    kernel: KernelPlan,
+    function: str,
+    arguments: tuple[Argument, ...],
+) -> tuple[str, list[Origin | None]]:
+    context = _context(plan, group, kernel, function, arguments)
+    try:
+        marked = env.from_string(_CALL.format(file=template.file, role=kernel.role)).render(context)
+    except TemplateSyntaxError as error:
+        place = Place(error.filename or template.file, error.lineno, 1)
+        raise KgenError([Diagnostic("KG508", f"the template does not parse: {error.message}", place)]) from None
+    except (TemplateError, ValueError, TypeError, KeyError) as error:
+        raise KgenError([_failed(error, template, kernel)]) from None
+    return line_map(env).split(marked.strip("\n") + "\n")
+
+
+def _failed(error: Exception, template: Template, kernel: KernelPlan) -> Diagnostic:
+    """A diagnostic at the innermost template line of a rendering error."""
+    place = Place(template.file)
+    trace = error.__traceback__
+    while trace is not None:
+        file = trace.tb_frame.f_code.co_filename
+        if file.endswith(".j2"):
+            place = Place(file, trace.tb_lineno, 1)
+        trace = trace.tb_next
+    message = f"kernel {kernel.role} cannot be rendered: {error}"
+    return Diagnostic("KG509", message, place, "every name must come from variant.yaml or the family; see docs/templates.md")
+
+
+def _context(
+    plan: Plan, group: Group, kernel: KernelPlan, function: str, arguments: tuple[Argument, ...]
+) -> dict[str, Any]:
+    tensors = {tensor.name: tensor for tensor in plan.tensors}
+    tensors |= {scratch.tensor.name: scratch.tensor for scratch in group.scratch}
+    present = {argument.tensor for argument in kernel.arguments if argument.kind == "pointer"}
+
+    def at(name: str, **coordinates: str) -> str:
+        """Offset in elements of a tensor's coordinates; dimensions of one element are left out, the last has no stride."""
+        tensor = tensors[name]
+        dims = [dim.name for dim in tensor.dims]
+        unknown = set(coordinates) - set(dims)
+        if unknown:
+            raise ValueError(f"{name} has no dimension {sorted(unknown)[0]}; it has {', '.join(dims)}")
+        terms = [
+            _atom(coordinates[dim]) + f" * stride_{tensor.short}_{dim}" if dim != dims[-1] else coordinates[dim]
+            for dim in dims
+            if dim in coordinates and (name, dim) not in kernel.unit
+        ]
+        return " + ".join(terms) if terms else "0"
+
+    def widen(name: str, index: str) -> str:
+        """An index that starts an offset into `name`: 64 bits wide where the tensor needs it."""
+        return f"{_atom(index)}.to(tl.int64)" if name in kernel.wide else index
+
+    return {
+        **plan.family.context(plan.spec),
+        "label": dict(group.labels),
+        "has": present.__contains__,
+        "at": at,
+        "widen": widen,
+        "atom": _atom,
+        "head": lambda: _head(function, arguments),
+    }
+
+
+def _atom(text: str) -> str:
+    """`text`, in parentheses unless it binds tighter than a product."""
+    text = unmarked(text).strip()
+    node = ast.parse(text, mode="eval").body
+    loose = isinstance(node, (ast.BinOp, ast.Compare, ast.BoolOp, ast.UnaryOp, ast.IfExp))
+    return f"({text})" if loose else text
+
+
+def _head(function: str, arguments: tuple[Argument, ...]) -> str:
+    """Decorator and signature. Arguments are specialised only where the variant declares them multiples of 16."""
+    plain = [a.name for a in arguments if a.kind in ("stride", "size") and not a.divisible]
+    loose = [a.name for a in arguments if a.kind == "pointer" and not a.divisible]
+    options = []
+    if plain:
+        options.append(f"do_not_specialize={plain!r}")
+    if loose:
+        options.append(f"do_not_specialize_on_alignment={loose!r}")
+    decorator = f"@triton.jit({', '.join(options)})" if options else "@triton.jit"
+    annotation = {"stride": ": tl.int64", "constant": ": tl.constexpr"}
+    parameters = ", ".join(a.name + annotation.get(a.kind, "") for a in arguments)
+    return f"{decorator}\ndef {function}({parameters}):"
+
+
+def _parsed(text: str, template: Template, kernel: KernelPlan) -> ast.Module:
+    try:
+        return ast.parse(text)
+    except SyntaxError as error:
+        line = text.splitlines()[error.lineno - 1] if error.lineno else ""
+        message = f"kernel {kernel.role} renders to what is no Python: {error.msg}"
+        raise KgenError([Diagnostic("KG510", message, Place(template.file), f"the line reads: {line.strip()}")]) from None
+
+
+def _check_names(tree: ast.Module, origins: list[Origin | None], template: Template) -> None:
+    """Every name that the kernel reads is a parameter, assigned in it, or Triton's."""
+    function = tree.body[0]
+    known = {argument.arg for argument in function.args.args} | _MODULES
+    known |= {node.id for node in ast.walk(function) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    for node in ast.walk(function):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id not in known:
+            origin = origins[node.lineno - 1]
+            place = Place(origin.template, origin.line, 1) if origin else Place(template.file)
+            raise KgenError(
+                [
+                    Diagnostic(
+                        "KG507",
+                        f"the kernel uses {node.id}, which variant.yaml does not declare for it",
+                        place,
+                        f"add {node.id} to the kernel's `constants`, `sizes` or `tensors`",
+                    )
+                ]
+            )
+
