@@ -1,0 +1,133 @@
+"""Captures a call in a CUDA graph and replays it with other inputs in the same buffers.
+
+A serving engine captures once, with any lengths, and replays for months. What a call decides on the host is frozen at
+capture; replays show whether any of that depended on data, whether counters return to their start, and whether what
+the graph points to stays alive when other calls run between.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import torch
+from triton.runtime.jit import JITFunction
+
+from kgen.runner.case import Case
+from kgen.runner.execute import Executor
+from kgen.runner.judge import Answer, judge
+from kgen.runner.launches import recorded
+from kgen.runner.outputs import named_outputs
+from kgen.runner.poison import Poison, storage_bytes
+from kgen.runner.problem import Question
+from kgen.runner.raised import failure_of
+from kgen.runner.results import CaseResult, Failure, Status
+from kgen.runner.snapshot import Snapshot
+
+MAX_VARIANTS = 4
+"""How many other inputs a graph is replayed with."""
+
+
+def replay_regime(executor: Executor, name: str, regime: str, cases: Sequence[Case]) -> CaseResult:
+    """Captures the first of the regime's `cases` and replays it with inputs of others of the same shapes."""
+    if not executor.bundle.regimes[regime].capturable:
+        note = "the manifest says that a CUDA graph can't hold this regime"
+        return executor.timed(name, regime, lambda: Answer(Status.SKIPPED, note=note))
+    return executor.timed(name, regime, lambda: _Replay(executor, cases).run())
+
+
+class _Replay:
+    def __init__(self, executor: Executor, cases: Sequence[Case]):
+        self._executor = executor
+        self._cases = cases
+        self._stream = torch.cuda.Stream()
+        self._replays = 0
+
+    def run(self) -> Answer:
+        first = self._cases[0]
+        question = self._ask(first, 0)
+        with torch.cuda.stream(self._stream):
+            warm = self._executor.call(question.inputs)
+        if warm.failures:
+            return warm
+        try:
+            graph, captured = self._capture(question.inputs)
+        except Exception as error:
+            return self._refused(error)
+        self._disturb()
+        for case, number in self._variants():
+            other = self._ask(case, number)
+            if not _fill(question.inputs, other.inputs):
+                continue
+            answer = self._replay(graph, captured, replace(other, inputs=question.inputs))
+            if answer.status is not Status.PASSED:
+                return answer
+        return replace(captured, note=f"{self._replays} replays with other inputs")
+
+    def _variants(self) -> list[tuple[Case, int]]:
+        """Other cases of the same shapes, then other data for the first; the first variant comes twice."""
+        first = self._cases[0]
+        same = [c for c in self._cases[1:] if c.axes == first.axes and c.layout == first.layout]
+        variants = [(case, 1) for case in same] + [(first, 1), (first, 2)]
+        variants = variants[:MAX_VARIANTS]
+        return [*variants, variants[0]]
+
+    def _ask(self, case: Case, number: int) -> Question:
+        executor = self._executor
+        return executor.asker.question(case, executor.seed + number, executor.backend.device)
+
+    def _capture(self, inputs: Mapping[str, object]) -> tuple[torch.cuda.CUDAGraph, Answer]:
+        bundle = self._executor.bundle
+        graph = torch.cuda.CUDAGraph()
+        entry = self._executor.entry()
+        with recorded(JITFunction) as launched:
+            with torch.cuda.graph(graph, stream=self._stream), Poison():
+                result = entry(*(inputs[name] for name in bundle.arguments))
+        outputs = named_outputs(result, bundle, inputs)
+        return graph, Answer(outputs=outputs, launched=tuple(launched))
+
+    def _disturb(self) -> None:
+        """Another call between capture and replay; what it allocates must not be what the graph uses."""
+        self._executor.call(self._ask(self._cases[-1], 3).inputs)
+
+    def _replay(self, graph: torch.cuda.CUDAGraph, captured: Answer, question: Question) -> Answer:
+        executor = self._executor
+        before = Snapshot(question.inputs)
+        graph.replay()
+        executor.backend.synchronise()
+        self._replays += 1
+        answer = judge(question, captured, before, executor.bundle, executor.backend)
+        told = f"replay {self._replays} of the graph, with the inputs of {question.case.name!r}"
+        failures = [
+            Failure(
+                "KG715",
+                f"{told}: {failure.message}",
+                tensor=failure.tensor,
+                element=failure.element,
+            )
+            for failure in answer.failures
+        ]
+        return replace(answer, failures=tuple(failures))
+
+    def _refused(self, error: Exception) -> Answer:
+        status, failure = failure_of(error, self._executor.bundle.source)
+        message = f"a CUDA graph can't hold the call: {failure.message}"
+        return Answer(status, failures=(replace(failure, code="KG715", message=message),))
+
+
+def _fill(buffers: Mapping[str, object], values: Mapping[str, object]) -> bool:
+    """Copies values into the captured buffers, gaps too; False if layouts or plain numbers differ."""
+    if any(_frozen(buffer) != _frozen(values[name]) for name, buffer in buffers.items()):
+        return False
+    for name, buffer in buffers.items():
+        if isinstance(buffer, torch.Tensor):
+            storage_bytes(buffer).copy_(storage_bytes(values[name]))
+    return True
+
+
+def _frozen(value: object) -> object:
+    """What a graph keeps of an argument: all of it, but of a tensor only how it lies in its storage."""
+    if not isinstance(value, torch.Tensor):
+        return value
+    nbytes = value.untyped_storage().nbytes()
+    return value.dtype, value.shape, value.stride(), value.storage_offset(), nbytes

@@ -1,0 +1,90 @@
+"""Finds a family's problem module and asks it for inputs and right answers."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TypeVar
+
+import torch
+
+from kgen.runner.bundle import Bundle
+from kgen.runner.case import Case, Expected, Problem
+from kgen.runner.trace import shown
+
+T = TypeVar("T")
+
+
+class ProblemError(Exception):
+    """The problem module raised or gave something unusable; that says nothing about the submission."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """The arguments of one call, on the device, and for each output what is right."""
+
+    case: Case
+    inputs: Mapping[str, object]
+    expected: Mapping[str, Expected]
+
+
+class Asker:
+    """A bundle's problem module. Every method raises `ProblemError`."""
+
+    def __init__(self, bundle: Bundle):
+        self._bundle = bundle
+        self._problem = self._guarded(lambda: importlib.import_module(bundle.problem_module))
+        if not isinstance(self._problem, Problem):
+            names = ("cases", "inputs", "expected")
+            missing = [name for name in names if not hasattr(self._problem, name)]
+            raise ProblemError(f"{bundle.problem_module} has no {', '.join(missing)}")
+
+    def cases(self, mode: str) -> list[Case]:
+        """All cases for `mode`; their names are unique, and their regimes are the manifest's."""
+        cases = self._guarded(lambda: self._problem.cases(self._bundle.problem, mode))
+        names = [case.name for case in cases]
+        twice = sorted({name for name in names if names.count(name) > 1})
+        if twice:
+            raise ProblemError(f"{self._bundle.problem_module} gives two cases named {twice[0]!r}")
+        for case in cases:
+            if case.regime and case.regime not in self._bundle.regimes:
+                raise ProblemError(
+                    f"case {case.name!r} asks for the regime {case.regime!r}; "
+                    f"the manifest has {', '.join(self._bundle.regimes)}"
+                )
+        return cases
+
+    def inputs(self, case: Case, seed: int, device: torch.device) -> dict[str, object]:
+        """The arguments that `seed` gives; the same seed gives the same values in new memory."""
+        random = _generator(seed, case.name)
+        problem = self._bundle.problem
+        inputs = self._guarded(lambda: self._problem.inputs(problem, case, random, device))
+        missing = [name for name in self._bundle.arguments if name not in inputs]
+        if missing:
+            raise ProblemError(f"case {case.name!r}: inputs() gave no {', '.join(missing)}")
+        return inputs
+
+    def question(self, case: Case, seed: int, device: torch.device) -> Question:
+        """Arguments and right answers."""
+        inputs = self.inputs(case, seed, device)
+        on_cpu = {n: t.cpu() if isinstance(t, torch.Tensor) else t for n, t in inputs.items()}
+        problem = self._bundle.problem
+        expected = self._guarded(lambda: self._problem.expected(problem, case, on_cpu))
+        missing = [name for name in self._bundle.returns if name not in expected]
+        if missing:
+            raise ProblemError(f"case {case.name!r}: expected() gave no {', '.join(missing)}")
+        return Question(case, inputs, expected)
+
+    def _guarded(self, work: Callable[[], T]) -> T:
+        try:
+            return work()
+        except Exception as error:
+            raise ProblemError(f"{self._bundle.problem_module} raised\n{shown(error)}") from error
+
+
+def _generator(seed: int, name: str) -> torch.Generator:
+    """A case has the same inputs whatever else runs: its generator is seeded by its name too."""
+    digest = hashlib.sha256(f"{seed}:{name}".encode()).digest()
+    return torch.Generator().manual_seed(int.from_bytes(digest[:7], "big"))
