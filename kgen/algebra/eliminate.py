@@ -1,0 +1,239 @@
+"""Elimination: the search for proofs of one inequality.
+
+To prove `p = slope * v + offset >= 0`, take a variable `v` of `p`, the highest number first
+(defined variables come after their arguments), and a fact `bound * v + rest >= 0`; subtract a
+nonnegative multiple of the fact so that `v` cancels, and prove what is left. Integers allow `scale
+- 1` more on the way, which is what makes bounds of quotients come out. An eliminated variable does
+not return, so the search ends. Where no fact helps and the definition of `v` has two cases, each
+case is proved.
+
+Effort is counted in steps, never in time, so that the result is the same on every machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from kgen.algebra.certificate import (
+    Assumed,
+    Bounded,
+    Cases,
+    Combined,
+    Every,
+    FromDefinition,
+    Powers,
+    Replaced,
+    Step,
+    Trivial,
+)
+from kgen.algebra.context import Context, Contexts, stated_value
+from kgen.algebra.formula import TRUE, And, AtLeast, Formula
+from kgen.algebra.poly import ONE, Poly
+from kgen.algebra.space import Space
+
+MAX_DEPTH = 24
+MAX_TRIED = 2
+NONE_GONE: frozenset[int] = frozenset()
+
+
+class OutOfSteps(Exception):
+    """The search took as many steps as it may."""
+
+
+@dataclass(frozen=True)
+class _Candidate:
+    """A fact to eliminate with: given, or of the definition of `owner` on `condition`."""
+
+    fact: Poly
+    owner: int | None = None
+    number: int = 0
+    condition: Formula = TRUE
+
+
+class Elimination:
+    """Proves inequalities within a budget of steps that all its searches share."""
+
+    def __init__(self, space: Space, contexts: Contexts, steps: int):
+        self._space = space
+        self._contexts = contexts
+        self._steps = steps
+        self._depth = 0
+        self._found: dict[tuple[Context, Poly], Step] = {}
+        self._failed: set[tuple[Context, Poly, frozenset[int]]] = set()
+
+    def at_least_zero(
+        self, p: Poly, context: Context, gone: frozenset[int] = NONE_GONE
+    ) -> Step | None:
+        """A proof of `p >= 0` that brings back none of the variables in `gone`; None if none is
+        found.
+
+        Raises OutOfSteps where the budget ends.
+        """
+        p = p.tightened()
+        at_once = self._at_once(p, context)
+        if at_once is not None or p.constant is not None:
+            return at_once
+        key = (context, p, gone)
+        if key in self._failed or self._depth > MAX_DEPTH:
+            return None
+        if self._steps == 0:
+            raise OutOfSteps
+        self._steps -= 1
+        self._failed.add(key)  # a goal that comes up again inside its own proof is a cycle
+        self._depth += 1
+        step = self._by_some_variable(p, context, gone)
+        self._depth -= 1
+        if step is not None:
+            self._failed.discard(key)
+            self._found[context, p] = step
+        return step
+
+    def _at_once(self, p: Poly, context: Context) -> Step | None:
+        value = p.constant
+        if value is not None:
+            return Trivial() if value >= 0 else None
+        low = self._space.interval(p).low
+        if low is not None and low >= 0:
+            return Bounded()
+        if p in context.facts:
+            return Assumed()
+        return self._found.get((context, p))
+
+    def _by_some_variable(self, p: Poly, context: Context, gone: frozenset[int]) -> Step | None:
+        for v in sorted(p.variables, reverse=True)[:MAX_TRIED]:
+            step = self._without(p, v, context, gone)
+            if step is not None:
+                return step
+        return None
+
+    def _without(self, p: Poly, v: int, context: Context, gone: frozenset[int]) -> Step | None:
+        if p.degree(v) > 1:
+            step = self._by_powers(p, v, context, gone)
+            if step is not None:
+                return step
+        for candidate in self._candidates(v, context):
+            step = self._combined(p, v, candidate, context, gone)
+            if step is not None:
+                return step
+        return None if v in gone else self._by_cases(p, v, context, gone)
+
+    def _by_powers(self, p: Poly, v: int, context: Context, gone: frozenset[int]) -> Step | None:
+        parts = []
+        for poly in (Poly.variable(v), *(c for _, c in sorted(p.powers(v).items()))):
+            part = self.at_least_zero(poly, context, gone)
+            if part is None:
+                return None
+            parts.append(part)
+        return Powers(v, parts[0], tuple(parts[1:]))
+
+    def _candidates(self, v: int, context: Context) -> Iterator[_Candidate]:
+        """Facts with `v`: given ones, its own, then those of given variables defined by it."""
+        for fact in context.facts:
+            if v in fact.variables:
+                yield _Candidate(fact)
+        for owner in (v, *sorted(user for user in context.variables if user > v)):
+            for number, fact in enumerate(self._space[owner].facts):
+                if v in fact.poly.variables:
+                    yield _Candidate(fact.poly, owner, number, fact.condition)
+
+    def _combined(
+        self, p: Poly, v: int, candidate: _Candidate, context: Context, gone: frozenset[int]
+    ) -> Step | None:
+        """`p >= 0` by the multiple of the candidate that cancels `v`, or lowers its power."""
+        fact = candidate.fact
+        if fact.degree(v) != 1 or not gone.isdisjoint(fact.variables - {v}):
+            return None
+        slope, bound = p.split(v)[0], fact.split(v)[0]
+        lowers_only = v in slope.variables
+        inner = gone if lowers_only else gone | {v}
+        for factor, scale in _multipliers(slope, bound):
+            if lowers_only and scale != ONE:
+                continue
+            signs = self._all_at_least_zero((scale - 1, factor), context, inner)
+            if signs is None:
+                continue
+            origin = self._origin(candidate, context, gone)
+            if origin is None and candidate.owner is not None:
+                return None
+            rest = self.at_least_zero(scale * p - factor * fact + scale - 1, context, inner)
+            if rest is not None:
+                return Combined(fact, origin, scale, factor, *signs, rest)
+        return None
+
+    def _all_at_least_zero(
+        self, polys: tuple[Poly, ...], context: Context, gone: frozenset[int]
+    ) -> list[Step] | None:
+        steps = []
+        for poly in polys:
+            step = self.at_least_zero(poly, context, gone)
+            if step is None:
+                return None
+            steps.append(step)
+        return steps
+
+    def _origin(
+        self, candidate: _Candidate, context: Context, gone: frozenset[int]
+    ) -> FromDefinition | None:
+        if candidate.owner is None:
+            return None
+        condition = self._condition(candidate.condition, context, gone)
+        if condition is None:
+            return None
+        return FromDefinition(candidate.owner, candidate.number, condition)
+
+    def _condition(self, formula: Formula, context: Context, gone: frozenset[int]) -> Step | None:
+        """A proof of the condition of a fact, without case splits of its own."""
+        match formula:
+            case AtLeast(poly):
+                return self.at_least_zero(poly, context, gone)
+            case And(parts):
+                steps = []
+                for part in parts:
+                    step = self._condition(part, context, gone)
+                    if step is None:
+                        return None
+                    steps.append(step)
+                return Every(tuple(steps))
+        if formula == TRUE:
+            return Trivial()
+        return Assumed() if formula in context.formulas else None
+
+    def _by_cases(self, p: Poly, v: int, context: Context, gone: frozenset[int]) -> Step | None:
+        """`p >= 0` in both cases of the definition of `v`."""
+        cases = self._space[v].cases
+        if len(cases) != 2 or v in context.split or v in context.solved:
+            return None
+        parts = []
+        for case in cases:
+            part = self._in_case(p, v, case, context, gone)
+            if part is None:
+                return None
+            parts.append(part)
+        return Cases(v, tuple(parts))
+
+    def _in_case(
+        self, p: Poly, v: int, case: Formula, context: Context, gone: frozenset[int]
+    ) -> Step | None:
+        branch = self._contexts.assume(context, case, v)
+        value = stated_value(case, v)
+        if value is None:
+            return self.at_least_zero(p, branch, gone)
+        branch = self._contexts.replace(branch, v, value)
+        part = self.at_least_zero(p.substitute({v: value}), branch, gone)
+        return None if part is None else Replaced(v, value, part)
+
+
+def _multipliers(slope: Poly, bound: Poly) -> Iterator[tuple[Poly, Poly]]:
+    """Pairs `(factor, scale)` with `scale * slope == factor * bound`, the scale maybe positive."""
+    common = slope.common_term(bound)
+    factor, scale = slope.divide_by_term(common)[0], bound.divide_by_term(common)[0]
+    if factor == scale:
+        yield ONE, ONE
+    elif factor == -scale:
+        return
+    elif scale.constant is not None:
+        yield (factor, scale) if scale.constant > 0 else (-factor, -scale)
+    else:
+        yield factor, scale
+        yield -factor, -scale

@@ -1,0 +1,96 @@
+"""Verdicts: what the engine says of a statement, with the evidence for it."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+
+from kgen.algebra.certificate import Certificate
+from kgen.algebra.checker import check
+from kgen.algebra.formula import FALSE, TRUE, Formula, conjunction, negate
+from kgen.algebra.point import Point, find_point
+from kgen.algebra.search import prove
+from kgen.algebra.space import Space
+from kgen.algebra.text import formula_text
+
+QUICK_STEPS = 200
+QUICK_TRIES = 12
+STEPS = 4000
+TRIES = 200
+
+
+class Status(enum.StrEnum):
+    """`unknown` is never good: it means that neither a proof nor a counterexample was found."""
+
+    PROVED = "proved"
+    REFUTED = "refuted"
+    UNKNOWN = "unknown"
+
+
+class CertificateError(AssertionError):
+    """The checker refuses what the search found: a mistake in kgen, and no proof."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What is known of `goal` at the points where `given` holds.
+
+    `certificate` is there exactly if the status is `proved`, `point` exactly if it is `refuted`;
+    `text` says all of it to people.
+    """
+
+    status: Status
+    text: str
+    certificate: Certificate | None = None
+    point: Point | None = None
+
+    def __bool__(self) -> bool:
+        raise TypeError("a verdict is not true or false: compare its status")
+
+
+def decide(
+    space: Space, goal: Formula, given: Formula = TRUE, *, steps: int = STEPS, tries: int = TRIES
+) -> Verdict:
+    """Whether `goal` holds at every point of `space` where `given` does.
+
+    A short search for a proof comes first, then a short one for a counterexample, then both in
+    full: `steps` and `tries` bound the effort. If `given` holds nowhere, everything is proved;
+    `contradictory` tells.
+    """
+    against = conjunction(given, negate(goal))
+    for share, draws in ((min(steps, QUICK_STEPS), min(tries, QUICK_TRIES)), (steps, tries)):
+        attempt = prove(space, goal, given, share)
+        if attempt.certificate is not None:
+            return _proved(attempt.certificate)
+        for suspicion in (conjunction(attempt.suspicion, against), against):
+            point = find_point(space, suspicion, tries=draws)
+            if point is not None:
+                text = f"refuted: {_statement(space, goal, given)} is false at {point}"
+                return Verdict(Status.REFUTED, text, point=point)
+    text = f"unknown: neither a proof nor a counterexample of {_statement(space, goal, given)}"
+    return Verdict(Status.UNKNOWN, f"{text} in {steps} steps and {tries} tries")
+
+
+def contradictory(space: Space, formula: Formula, *, steps: int = STEPS) -> Certificate | None:
+    """A certificate that `formula` holds at no point of `space`, or None where none was found."""
+    certificate = prove(space, FALSE, formula, steps).certificate
+    return None if certificate is None else _checked(certificate)
+
+
+def _proved(certificate: Certificate) -> Verdict:
+    _checked(certificate)
+    statement = _statement(certificate.space, certificate.goal, certificate.given)
+    text = f"proved in {len(certificate.steps)} steps: {statement}"
+    return Verdict(Status.PROVED, text, certificate=certificate)
+
+
+def _checked(certificate: Certificate) -> Certificate:
+    if not check(certificate):
+        statement = _statement(certificate.space, certificate.goal, certificate.given)
+        raise CertificateError(f"the checker refuses a proof of {statement}: a mistake in kgen")
+    return certificate
+
+
+def _statement(space: Space, goal: Formula, given: Formula) -> str:
+    text = formula_text(space, goal)
+    return text if given == TRUE else f"{text}, given {formula_text(space, given)}"

@@ -1,0 +1,56 @@
+"""`kgen check`: everything that can be known of a spec without compiling or running it, proved or found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kgen.cli.bundle import made, search
+from kgen.cli.options import Json, Set, Spec, Templates
+from kgen.cli.report import Report, reporting
+from kgen.cli.table import Cell, table
+
+if TYPE_CHECKING:
+    from kgen.make import Made
+
+HEADER = ("regime", "subject", "proved", "refuted", "unknown")
+
+
+def check(
+    spec: Spec,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="Prints every obligation with its evidence.")
+    ] = False,
+    overrides: Set = [],
+    templates: Templates = None,
+    as_json: Json = False,
+) -> None:
+    """Checks a spec and proves its plan. What is refuted or unknown is a finding."""
+    with reporting("check", as_json) as report:
+        _, found = made(spec, overrides, search(templates))
+        tell(report, found, verbose)
+
+
+def tell(report: Report, found: Made, verbose: bool = False) -> None:
+    """Reports each subject's verdicts, or with `verbose` each obligation's, and what was found."""
+    obligations = report.values["obligations"] = found.manifest["plan"]
+    if verbose:
+        for one in obligations:
+            report.say("{status:8} {regime}: {subject}: {says} ({evidence})".format(**one))
+    else:
+        for line in table(HEADER, _counts(obligations)):
+            report.say(line)
+    report.diagnose(found.findings)
+    if any(one["status"] != "proved" for one in obligations):
+        report.fail()
+
+
+def _counts(obligations: Sequence[dict[str, str]]) -> Iterator[list[Cell]]:
+    """How many obligations of each regime and subject have each status."""
+    groups: dict[tuple[str, str], list[str]] = {}
+    for one in obligations:
+        groups.setdefault((one["regime"], one["subject"]), []).append(one["status"])
+    for (regime, subject), statuses in groups.items():
+        yield [regime, subject, *(statuses.count(status) for status in HEADER[2:])]

@@ -1,0 +1,41 @@
+"""`kgen demo`: one spec through everything that needs no GPU, with what each step found."""
+
+from __future__ import annotations
+
+from kgen.cli.bundle import keep, made, search
+from kgen.cli.check import tell
+from kgen.cli.compile import compile_bundle
+from kgen.cli.options import Json, Set, Spec
+from kgen.cli.report import reporting
+from kgen.cli.test import test_bundle
+
+SEED = 0
+
+
+def demo(spec: Spec, overrides: Set = [], as_json: Json = False) -> None:
+    """Takes one spec through all that needs no GPU.
+
+    Checks, renders, compiles for every known target, and tests in the interpreter.
+    """
+    from kgen.devices import targets
+
+    with reporting("demo", as_json) as report:
+        report.say(f"check {spec}: what holds for every declared axis value")
+        loaded, found = made(spec, overrides, search(None))
+        tell(report, found)
+        if found.wrong:
+            return
+
+        built = keep(loaded, found)
+        report.values["directory"] = str(built.directory)
+        report.say(f"\nrender {built.submission}: {len(built.manifest['source_map'])} lines")
+        for regime in built.manifest["regimes"]:
+            report.say(f"  {regime['name']}: {regime['when']} -> {', '.join(regime['kernels'])}")
+
+        report.say(f"\ncompile for {', '.join(targets())}: the most that any signature takes")
+        compile_bundle(report, built, list(targets()))
+
+        report.say("\ntest in the interpreter: outputs against the fp64 reference")
+        test_bundle(report, built, mode="interpret", seed=SEED)
+
+        report.say("\nNothing ran on a GPU: `kgen test --mode gpu` does that, where one is.")

@@ -1,0 +1,88 @@
+"""Which template, kernel and regimes a line of a rendered file came from, read from the manifest beside it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from kgen.diagnostics import Diagnostic, KgenError, Place
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where one generated line comes from. `template` is empty for a line that kgen itself assembled."""
+
+    file: str
+    line: int
+    text: str
+    function: str
+    regimes: tuple[str, ...]
+    template: str
+    template_line: int
+
+    def __str__(self) -> str:
+        rows = [f"{self.file}:{self.line}: {self.text.strip()}"]
+        if self.function:
+            regimes = f", run by {' and '.join(self.regimes)}" if self.regimes else ""
+            rows.append(f"  in {self.function}{regimes}")
+        if self.template:
+            rows.append(f"  from {self.template}:{self.template_line}")
+        else:
+            rows.append("  assembled by kgen, from no template line")
+        return "\n".join(rows)
+
+    def as_json(self) -> dict[str, Any]:
+        """The origin as plain data, for `--json`."""
+        return asdict(self)
+
+
+def locate(path: Path, line: int) -> Origin:
+    """The origin of `line` (counted from 1) of the rendered file at `path`.
+
+    Raises `KgenError`: KG191 when no manifest lies beside the file, KG192 when the file has no such line.
+    """
+    manifest_path = path.parent / "manifest.json"
+    if not manifest_path.is_file():
+        raise KgenError([_no_manifest(path, manifest_path)])
+    manifest = json.loads(manifest_path.read_text(encoding="utf-8"))
+    lines = path.read_text(encoding="utf-8").splitlines()
+    if not 1 <= line <= len(lines):
+        raise KgenError([_no_line(path, line, len(lines))])
+    function = _enclosing(manifest, line)
+    template, template_line = _template(manifest, line)
+    regimes = tuple(manifest["kernels"].get(function, {}).get("regimes", ()))
+    return Origin(str(path), line, lines[line - 1], function, regimes, template, template_line)
+
+
+def _template(manifest: dict[str, Any], line: int) -> tuple[str, int]:
+    mapped = manifest["source_map"][line - 1]
+    if mapped is None:
+        return "", 0
+    index, template_line = mapped
+    return manifest["templates_index"][index], template_line
+
+
+def _enclosing(manifest: dict[str, Any], line: int) -> str:
+    """The top-level function that contains `line`, decorators included; empty when there is none."""
+    spans = manifest["functions"].items()
+    return next((name for name, (first, last) in spans if first <= line <= last), "")
+
+
+def _no_manifest(path: Path, manifest: Path) -> Diagnostic:
+    return Diagnostic(
+        "KG191",
+        "no manifest.json lies beside it, so nothing says where its lines come from",
+        Place(str(path)),
+        hint=f"give a file that `kgen render` wrote; it writes {manifest.name} too",
+    )
+
+
+def _no_line(path: Path, line: int, count: int) -> Diagnostic:
+    return Diagnostic(
+        "KG192",
+        f"there is no line {line}: the file has {count}",
+        Place(str(path)),
+        hint=f"give a line from 1 to {count}",
+    )
