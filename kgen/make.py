@@ -64,7 +64,13 @@ def _make(spec: Spec, templates: Templates, cache: Path | None) -> Made:
 def _key(spec: Spec, templates: Templates) -> str:
     """A hash of everything that decides the result: spec, templates, and kgen's own code."""
     state = hashlib.sha256()
-    for part in (spec.sha256, spec.path.name, *spec.origin.texts.values(), templates.sha256(), _code()):
+    for part in (
+        spec.sha256,
+        spec.path.name,
+        *spec.origin.texts.values(),
+        templates.sha256(),
+        _code(),
+    ):
         state.update(f"{len(part)}:{part}".encode())
     return state.hexdigest()
 
@@ -72,7 +78,10 @@ def _key(spec: Spec, templates: Templates) -> str:
 def _code() -> str:
     """Names, sizes and times of kgen's own files: whoever changes one gets nothing old."""
     files = sorted(file for kind in ("*.py", "*.yaml") for file in PACKAGE.rglob(kind))
-    stamps = [(str(file.relative_to(PACKAGE)), (stat := file.stat()).st_size, stat.st_mtime_ns) for file in files]
+    stamps = [
+        (str(file.relative_to(PACKAGE)), (stat := file.stat()).st_size, stat.st_mtime_ns)
+        for file in files
+    ]
     return json.dumps(stamps)
 
 
@@ -81,7 +90,8 @@ def _plain(made: Made) -> dict[str, Any]:
         "text": made.text,
         "manifest": made.manifest,
         "findings": [
-            {**one.as_json(), "length": one.place.length, "source": one.source} for one in made.findings
+            {**one.as_json(), "length": one.place.length, "source": one.source}
+            for one in made.findings
         ],
     }
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import hypothesis
@@ -31,6 +33,41 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
     if not torch.cuda.is_available():
         pytest.skip("needs a GPU, and torch sees none")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one run of `kgen` gave."""
+
+    code: int
+    out: str
+    err: str
+
+
+@pytest.fixture(scope="session")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """kgen's cache, one for all tests of a process, so that each spec is proved once."""
+    return tmp_path_factory.mktemp("kgen-cache")
+
+
+@pytest.fixture
+def kgen(
+    cache: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., Outcome]:
+    """Runs `kgen` with these arguments in this process, as its console script does."""
+    from kgen.cli import main
+
+    monkeypatch.setenv("KGEN_CACHE", str(cache))
+    monkeypatch.setenv("NO_COLOR", "1")
+
+    def run(*arguments: object) -> Outcome:
+        monkeypatch.setattr("sys.argv", ["kgen", *map(str, arguments)])
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as exited:
+            main()
+        return Outcome(exited.value.code or 0, *capsys.readouterr())
+
+    return run
 
 
 @pytest.fixture(scope="session")

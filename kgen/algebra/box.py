@@ -43,15 +43,14 @@ class Constraints:
             for variable in bound.slope.variables | bound.offset.variables:
                 self._using.setdefault(variable, []).append(number)
 
-    def narrowed(self, box: Box, changed: int | None = None) -> Box | None:
-        """The box without values that some constraint excludes; None if nothing is left.
+    def narrow(self, box: Box, changed: int | None = None) -> bool:
+        """Takes values out of `box` that some constraint excludes; False if none is left.
 
         Given `changed`, only the constraints are looked at that this variable's interval touches,
         directly or through others. Effort is bounded, so the result need not be the narrowest.
         """
         if self._impossible:
-            return None
-        box = dict(box)
+            return False
         waiting = dict.fromkeys(
             range(len(self._bounds)) if changed is None else self._using.get(changed, ())
         )
@@ -64,11 +63,11 @@ class Constraints:
             old = box[bound.variable]
             new = _narrow(old, range_in(bound.slope, box), range_in(bound.offset, box))
             if new.low is not None and new.high is not None and new.low > new.high:
-                return None
+                return False
             if new != old:
                 box[bound.variable] = new
                 waiting.update(dict.fromkeys(self._using.get(bound.variable, ())))
-        return box
+        return True
 
 
 def range_in(poly: Poly, box: Box) -> Interval:

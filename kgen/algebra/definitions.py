@@ -213,7 +213,7 @@ class Logarithm(Definition):
 
 @dataclass(frozen=True)
 class Table:
-    """An integer table in memory: every entry lies from `low` to `high`, which its caller promises.
+    """An integer table in memory: its entries lie from `low` to `high`, which its caller promises.
 
     `storage` holds every value of its type: all that is known of an entry that was not really
     loaded.
@@ -227,18 +227,26 @@ class Table:
 
 @dataclass(frozen=True)
 class TableEntry(Definition):
-    """The entry of `table` at `address` where `mask` holds, else `other` (any value if None)."""
+    """The entry of `table` at `address` where `mask` holds, else `other` (any value if None).
+
+    The promise of the table's range covers this entry only where `promised` holds; elsewhere it is
+    any value of its type.
+    """
 
     table: Table
     address: Poly
     mask: Formula
     other: Poly | None
+    promised: Formula = TRUE
 
     def facts(self, x: Poly) -> Iterator[Fact]:
-        yield Fact(x - self.table.low, self.mask)
-        yield Fact(self.table.high - x, self.mask)
+        covered = conjunction(self.mask, self.promised)
+        yield Fact(x - self.table.low, covered)
+        yield Fact(self.table.high - x, covered)
         if self.other is None:
             yield from _within(x, self.table.storage)
+        elif self.promised != TRUE:
+            yield from (Fact(fact.poly, self.mask) for fact in _within(x, self.table.storage))
 
     def cases(self, x: Poly) -> tuple[Formula, ...]:
         if self.other is None or self.mask == TRUE:
@@ -246,7 +254,9 @@ class TableEntry(Definition):
         return self.mask, conjunction(eq(x, self.other), negate(self.mask))
 
     def interval(self, of: IntervalOf) -> Interval:
-        loaded = Interval(of(self.table.low).low, of(self.table.high).high)
+        loaded = self.table.storage
+        if self.promised == TRUE:
+            loaded = Interval(of(self.table.low).low, of(self.table.high).high)
         if self.mask == TRUE:
             return loaded
         return self.table.storage if self.other is None else loaded.union(of(self.other))
@@ -257,7 +267,8 @@ class TableEntry(Definition):
         return value(self.other) if off else None
 
     def arguments(self) -> Iterator[Poly]:
-        yield from (self.address, self.table.low, self.table.high, *polynomials(self.mask))
+        yield from (self.address, self.table.low, self.table.high)
+        yield from (*polynomials(self.mask), *polynomials(self.promised))
         yield from () if self.other is None else (self.other,)
 
 

@@ -128,12 +128,13 @@ class Elimination:
         return Powers(v, parts[0], tuple(parts[1:]))
 
     def _candidates(self, v: int, context: Context) -> Iterator[_Candidate]:
-        """Facts with `v`: given ones, its own, then those of given variables defined by it."""
+        """Facts with `v`: given ones, its own from the simplest on, those of given variables defined by it."""
         for fact in context.facts:
             if v in fact.variables:
                 yield _Candidate(fact)
         for owner in (v, *sorted(user for user in context.variables if user > v)):
-            for number, fact in enumerate(self._space[owner].facts):
+            stated = enumerate(self._space[owner].facts)
+            for number, fact in sorted(stated, key=lambda pair: _complexity(pair[1].poly)):
                 if v in fact.poly.variables:
                     yield _Candidate(fact.poly, owner, number, fact.condition)
 
@@ -222,6 +223,11 @@ class Elimination:
         branch = self._contexts.replace(branch, v, value)
         part = self.at_least_zero(p.substitute({v: value}), branch, gone)
         return None if part is None else Replaced(v, value, part)
+
+
+def _complexity(fact: Poly) -> tuple[int, int]:
+    """What a step with the fact is likely to leave: products, then terms."""
+    return max(map(len, fact.terms), default=0), len(fact.terms)
 
 
 def _multipliers(slope: Poly, bound: Poly) -> Iterator[tuple[Poly, Poly]]:

@@ -179,6 +179,18 @@ def polynomials(formula: Formula) -> Iterator[Poly]:
             yield from arguments
 
 
+def opaques(formula: Formula) -> Iterator[Opaque]:
+    """Every opaque condition in `formula`."""
+    match formula:
+        case Opaque():
+            yield formula
+        case And(parts) | Or(parts):
+            for part in parts:
+                yield from opaques(part)
+        case Not(part):
+            yield part
+
+
 def transform(formula: Formula, change: Callable[[Poly], Poly]) -> Formula:
     """The formula with `change` applied to every polynomial."""
     match formula:

@@ -40,6 +40,13 @@ class Interval(NamedTuple):
         high = None if _INFINITE in corners else max(corners)
         return Interval(low, high)
 
+    def meet(self, other: Interval) -> Interval:
+        """The members that both have; `self` where they have none in common."""
+        lows = [low for low in (self.low, other.low) if low is not None]
+        highs = [high for high in (self.high, other.high) if high is not None]
+        both = Interval(max(lows, default=None), min(highs, default=None))
+        return self if lows and highs and both.low > both.high else both
+
     def union(self, other: Interval) -> Interval:
         """The least interval that holds both."""
         low = None if self.low is None or other.low is None else min(self.low, other.low)

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from kgen.algebra.box import Box, Constraints, range_in
-from kgen.algebra.definitions import Free, TableEntry
+from kgen.algebra.definitions import Free, Table, TableEntry
 from kgen.algebra.formula import And, AtLeast, Formula, Or, Truth, conjuncts, polynomials
 from kgen.algebra.interval import Interval
 from kgen.algebra.poly import Poly
@@ -92,31 +92,39 @@ class _Sampler:
             for fact in space[index].facts
             if self._certain(fact.condition)
         ]
-        whole = {index: space[index].interval for index in self._indices}
-        certain = Constraints((*self._always, *_inequalities(formula)))
-        self._whole = certain.narrowed(whole)
+        self._whole = {index: space[index].interval for index in self._indices}
+        self._hopeless = not Constraints((*self._always, *_inequalities(formula))).narrow(
+            self._whole
+        )
         self._prepared: dict[tuple[Poly, ...], tuple[Constraints, Box | None]] = {}
 
     def attempt(self, number: int, chance: random.Random) -> _Drawn | None:
         """One draw of all variables; None where it runs into a contradiction."""
-        if self._whole is None:
+        if self._hopeless:
             return None
-        facts = tuple(self._one_way(self._formula, number, chance))
-        if facts not in self._prepared:
-            constraints = Constraints((*self._always, *facts))
-            self._prepared[facts] = constraints, constraints.narrowed(self._whole)
-        constraints, box = self._prepared[facts]
+        constraints, start = self._constraints(tuple(self._one_way(self._formula, number, chance)))
+        if start is None:
+            return None
+        box = dict(start)
         values: dict[int, int] = {}
         tables: dict[tuple[str, int], int] = {}
         for index in self._indices:
-            if box is None:
-                return None
             value = self._value(index, box[index], values, tables, number, chance)
             if value is not None:
                 values[index] = value
-                box = constraints.narrowed({**box, index: Interval(value, value)}, index)
+                box[index] = Interval(value, value)
+                if not constraints.narrow(box, index):
+                    return None
         drawn = _Drawn({index: values[index] for index in self._free}, tables)
-        return drawn if box is not None and self._is_real(drawn) else None
+        return drawn if self._is_real(drawn) else None
+
+    def _constraints(self, facts: tuple[Poly, ...]) -> tuple[Constraints, Box | None]:
+        """The constraints of one way to make the formula true, and the box that they leave."""
+        if facts not in self._prepared:
+            constraints = Constraints((*self._always, *facts))
+            box = dict(self._whole)
+            self._prepared[facts] = constraints, box if constraints.narrow(box) else None
+        return self._prepared[facts]
 
     def simplified(self, drawn: _Drawn) -> _Drawn:
         """The draw with each value in turn moved toward 0 as far as a few trials show."""
@@ -183,8 +191,12 @@ class _Sampler:
             address = valuation.poly(definition.address)
             if address is None:
                 return None
+            if valuation.formula(definition.promised):
+                interval = interval.meet(_range(definition.table, valuation))
             key = (definition.table.name, address)
-            return tables.setdefault(key, _draw(interval, (), number, chance))
+            if key not in tables:
+                tables[key] = _draw(interval, (), number, chance)
+            return tables[key]
         return definition.evaluate(valuation.poly, valuation.formula)
 
     def _simpler(self, index: int, value: int) -> Iterator[int]:
@@ -205,12 +217,17 @@ def _inequalities(formula: Formula) -> Iterator[Poly]:
     yield from (part.poly for part in conjuncts(formula) if isinstance(part, AtLeast))
 
 
+def _range(table: Table, valuation: Valuation) -> Interval:
+    """What the caller promises of the table's entries at the point."""
+    return Interval(valuation.poly(table.low), valuation.poly(table.high))
+
+
 def _draw(interval: Interval, values: tuple[int, ...], number: int, chance: random.Random) -> int:
     """A member of `interval`: its low end in the first try, its high end in the second, then a
     mixture.
 
     A side without bound is given one at some distance, so that small values are likely and large
-    ones possible.
+    ones possible. An empty interval gives its low end, which evaluation then rejects.
     """
     members = [value for value in values if value in interval]
     if members:
@@ -220,6 +237,7 @@ def _draw(interval: Interval, values: tuple[int, ...], number: int, chance: rand
         low = (0 if high is None else min(high, 0)) - 64
     if high is None:
         high = max(low, 0) + chance.choice((4, 64, 1 << 20, 1 << 40))
+    high = max(low, high)
     if number < 2:
         return low if number == 0 else high
     draw = chance.randrange(5)

@@ -193,7 +193,8 @@ class _Search:
         """Bounds that the facts imply at once; where these leave nothing, the ranges alone."""
         closure = self._closure(context)
         whole = {index: self._space[index].interval for index in closure}
-        return Constraints(context.facts).narrowed(whole) or whole
+        box = dict(whole)
+        return box if Constraints(context.facts).narrow(box) else whole
 
     def _closure(self, context: Context) -> list[int]:
         return self._space.closure(p for formula in context.formulas for p in polynomials(formula))

@@ -124,6 +124,11 @@ class Space:
         variable = self._declare(free)
         return variable if absent is None else Maybe(variable, absent)
 
+    def optional(self, name: str, low: int, high: int) -> Maybe:
+        """Any integer from `low` to `high`, both included, or none."""
+        free = Free(Kind.AXIS, name, Poly.of(low - 1), Poly.of(high), (), low - 1)
+        return Maybe(self._declare(free), low - 1)
+
     def program(self, axis: int, extent: Poly | int) -> Poly:
         """`program_id(axis)`, from 0 to `extent - 1`; there is none where the extent is 0."""
         return self.axis(f"pid{axis}", 0, Poly.of(extent) - 1, Kind.PROGRAM)
@@ -237,14 +242,22 @@ class Space:
         return Table(name, self._bound(low), self._bound(high), storage)
 
     def entry(
-        self, table: Table, address: Poly, mask: Formula = TRUE, other: Poly | None = None
+        self,
+        table: Table,
+        address: Poly,
+        mask: Formula = TRUE,
+        other: Poly | None = None,
+        promised: Formula = TRUE,
     ) -> Poly:
-        """A table entry as loaded under `mask`, with `other` in the lanes that are masked off."""
-        mask = self.concrete_formula(mask)
+        """A table entry as loaded under `mask`, with `other` in the lanes that are masked off.
+
+        The table's range is promised for it where `promised` holds.
+        """
+        mask, promised = self.concrete_formula(mask), self.concrete_formula(promised)
         other = None if other is None else self.concrete(other)
         if mask == FALSE and other is not None:
             return other
-        return self._define(TableEntry(table, self.concrete(address), mask, other))
+        return self._define(TableEntry(table, self.concrete(address), mask, other, promised))
 
     def unknown(
         self, reason: str, inputs: Iterable[Poly], serial: int, bounds: Interval = Interval()

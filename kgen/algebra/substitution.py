@@ -65,9 +65,10 @@ def _remade(space: Space, definition: Definition, new: Callable[[Poly], Poly]) -
             return space.power_of_two(new(a))
         case Logarithm(a):
             return space.logarithm(new(a))
-        case TableEntry(table, address, mask, other):
+        case TableEntry(table, address, mask, other, promised):
             other = None if other is None else new(other)
-            return space.entry(table, new(address), transform(mask, new), other)
+            mask, promised = transform(mask, new), transform(promised, new)
+            return space.entry(table, new(address), mask, other, promised)
         case Unknown(reason, inputs, serial, bounds):
             return space.unknown(reason, map(new, inputs), serial, bounds)
     return None

@@ -83,10 +83,14 @@ class Meaning:
             case defs.Logarithm(operand):
                 n = new(operand)
                 return [(x, nonnegative(n - 1)), (n - 1 - x, nonnegative(n - 1))]
-            case defs.TableEntry(table, _, mask, other):
+            case defs.TableEntry(table, _, mask, other, promised):
                 loaded = self.claim(mask)
-                facts = [(x - new(table.low), loaded), (new(table.high) - x, loaded)]
-                return facts + (_within(x, *table.storage) if other is None else [])
+                known = every((loaded, self.claim(promised)))
+                facts = [(x - new(table.low), known), (new(table.high) - x, known)]
+                stored = [end for end, _ in _within(x, *table.storage)]
+                if other is None:
+                    return facts + [(end, True) for end in stored]
+                return facts + [(end, loaded) for end in stored if promised != logic.TRUE]
             case defs.Unknown(bounds=bounds):
                 return _within(x, *bounds)
         return []
@@ -129,7 +133,7 @@ class Meaning:
                     every((equal(x, new(then)), test)),
                     every((equal(x, new(otherwise)), opposite(test))),
                 ]
-            case defs.TableEntry(_, _, mask, Poly() as other) if mask != logic.TRUE:
+            case defs.TableEntry(mask=mask, other=Poly() as other) if mask != logic.TRUE:
                 loaded = self.claim(mask)
                 return [loaded, every((equal(x, new(other)), opposite(loaded)))]
         return []
@@ -219,8 +223,10 @@ class Meaning:
             case defs.Logarithm():
                 low, high = arguments[0]
                 return (_whole_log(low), _whole_log(high)) if low >= 1 else (-oo, oo)
-            case defs.TableEntry(table, _, mask, other):
+            case defs.TableEntry(table, _, mask, other, promised):
                 loaded = (self.range(self.expr(table.low))[0], self.range(self.expr(table.high))[1])
+                if promised != logic.TRUE:
+                    loaded = _ends(*table.storage)
                 if mask == logic.TRUE:
                     return loaded
                 if other is None:

@@ -152,14 +152,16 @@ class Printer:
             return f"{self.poly(positive)} >= {-constant}"
         if not positive.terms:
             return f"{self.poly(negative)} <= {constant}"
+        if constant == -1:
+            return f"{self.poly(negative)} < {self.poly(positive)}"
         if constant < 0:
-            return f"{self.poly(negative - constant - 1)} < {self.poly(positive)}"
+            return f"{self.poly(negative - constant)} <= {self.poly(positive)}"
         return f"{self.poly(negative)} <= {self.poly(positive + constant)}"
 
     def _relation(self, poly: Poly, sign: str) -> str:
-        """`poly == 0` or `poly != 0`."""
+        """`poly == 0` or `poly != 0`, without a minus."""
         positive, negative, constant = _sides(poly)
-        if not positive.terms:
+        if not positive.terms or (constant > 0 and negative.terms):
             positive, negative, constant = negative, positive, -constant
         return f"{self.poly(positive)} {sign} {self.poly(negative - constant)}"
 

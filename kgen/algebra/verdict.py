@@ -74,17 +74,18 @@ def decide(
 def contradictory(space: Space, formula: Formula, *, steps: int = STEPS) -> Certificate | None:
     """A certificate that `formula` holds at no point of `space`, or None where none was found."""
     certificate = prove(space, FALSE, formula, steps).certificate
-    return None if certificate is None else _checked(certificate)
+    return None if certificate is None else checked(certificate)
 
 
 def _proved(certificate: Certificate) -> Verdict:
-    _checked(certificate)
+    checked(certificate)
     statement = _statement(certificate.space, certificate.goal, certificate.given)
     text = f"proved in {len(certificate.steps)} steps: {statement}"
     return Verdict(Status.PROVED, text, certificate=certificate)
 
 
-def _checked(certificate: Certificate) -> Certificate:
+def checked(certificate: Certificate) -> Certificate:
+    """The certificate itself. Raises CertificateError if the checker refuses it."""
     if not check(certificate):
         statement = _statement(certificate.space, certificate.goal, certificate.given)
         raise CertificateError(f"the checker refuses a proof of {statement}: a mistake in kgen")

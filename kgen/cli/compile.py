@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -80,22 +81,25 @@ def compile_bundle(
     own = built.manifest["targets"]
     jobs = manifest_jobs(built.manifest, built.submission, targets or own)
     done: list[tuple[Job, Resources]] = []
+
+    def on_done(job: Job, resources: Resources) -> None:
+        done.append((job, resources))
+        report.progress(f"{len(done)} of {len(jobs)} signatures, {job.function} for {job.target}")
+
     try:
         compile_all(
             jobs,
             workers=workers,
             timeout=timeout,
             cache_dir=cache_dir(),
-            on_done=lambda job, resources: done.append((job, resources)),
+            on_done=on_done,
         )
     finally:
         done.sort(key=lambda pair: jobs.index(pair[0]))
         report.values["kernels"] = [{**j.as_json(), **r.as_json()} for j, r in done]
         for line in table(HEADER, _rows(done)):
             report.say(line)
-        report.say(
-            f"{len(done)} of {len(jobs)} signatures were given to the compiler" + _versions(done)
-        )
+        report.say(_summary(done, len(jobs)))
     limits = Limits.from_mapping(
         {k: v for k, v in built.manifest["limits"].items() if v is not None}
     )
@@ -120,9 +124,14 @@ def _most(found: list[Resources], field: str) -> int | None:
     return None if None in values else max(values)
 
 
-def _versions(done: list[tuple[Job, Resources]]) -> str:
+def _summary(done: list[tuple[Job, Resources]], wanted: int) -> str:
+    """How many signatures have which status, and the versions that made them so."""
+    counts = Counter(sorted(one.status for _, one in done))
+    if wanted > len(done):
+        counts["not tried"] = wanted - len(done)
     versions = {f"{name} {version}" for _, one in done for name, version in one.versions.items()}
-    return f"; {', '.join(sorted(versions))}" if versions else ""
+    told = ", ".join(f"{number} {status}" for status, number in counts.items())
+    return "; ".join(filter(None, [f"{wanted} signatures: {told}", ", ".join(sorted(versions))]))
 
 
 def _place(built: Bundle, job: Job) -> Place:

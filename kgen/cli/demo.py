@@ -30,12 +30,13 @@ def demo(spec: Spec, overrides: Set = [], as_json: Json = False) -> None:
         report.values["directory"] = str(built.directory)
         report.say(f"\nrender {built.submission}: {len(built.manifest['source_map'])} lines")
         for regime in built.manifest["regimes"]:
-            report.say(f"  {regime['name']}: {regime['when']} -> {', '.join(regime['kernels'])}")
+            report.say(f"  {regime['name']}: {regime['when']} -> {regime['variant']}")
 
         report.say(f"\ncompile for {', '.join(targets())}: the most that any signature takes")
         compile_bundle(report, built, list(targets()))
 
-        report.say("\ntest in the interpreter: outputs against the fp64 reference")
-        test_bundle(report, built, mode="interpret", seed=SEED)
+        outputs = " and ".join(built.manifest["returns"])
+        report.say(f"\ntest in Triton's interpreter: {outputs} against the fp64 reference in torch")
+        test_bundle(report, built, mode="interpret", seed=SEED, each=False)
 
         report.say("\nNothing ran on a GPU: `kgen test --mode gpu` does that, where one is.")

@@ -55,12 +55,12 @@ def _all_pages(report: Report) -> None:
 def _page(report: Report, code: str) -> None:
     from kgen.cli.pages import as_text
     from kgen.diagnostics.pages import all_codes, page
-    from kgen.expr import nearest
 
     try:
         found = page(code)
     except KeyError:
-        message = f"there is no code {code.upper()}; did you mean {nearest(code, all_codes())}?"
+        near = [known for known in all_codes() if known[:3] == code[:3].upper()] or all_codes()
+        message = f"there is no code {code.upper()}; there are {', '.join(near)}"
         raise typer.BadParameter(message, param_hint="CODE|FILE:LINE") from None
     report.values["page"] = asdict(found)
     report.say(as_text(found))

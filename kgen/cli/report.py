@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -36,13 +37,20 @@ class Report:
     def say(self, text: str = "") -> None:
         """A line for a person; a program gets the same fact from `values`."""
         if not self.as_json:
+            self.progress("")
             print(text, flush=True)
+
+    def progress(self, text: str) -> None:
+        """How far long work is, on a terminal: one line that the next text, or an empty one, replaces."""
+        if not self.as_json and sys.stderr.isatty():
+            print(f"\r\x1b[K{text}", end="", file=sys.stderr, flush=True)
 
     def diagnose(self, diagnostics: Iterable[Diagnostic]) -> None:
         """Keeps diagnostics and shows them at once."""
         for diagnostic in diagnostics:
             self.diagnostics.append(diagnostic)
             if not self.as_json:
+                self.progress("")
                 show(diagnostic)
 
     def fail(self) -> None:
@@ -58,13 +66,28 @@ class Report:
         return FINDINGS if self.failed or acted_on else GOOD
 
     def close(self) -> None:
-        """Prints the object that a program reads, or tells a person that the work was cut short."""
+        """Prints the object that a program reads, or sums up for a person what is to be acted on."""
         if self.as_json:
             head = {"verb": self.verb, "ok": self.code == GOOD, "interrupted": self.interrupted}
             found = [diagnostic.as_json() for diagnostic in self.diagnostics]
             print(json.dumps({**head, "diagnostics": found, **self.values}, indent=2))
-        elif self.interrupted:
+            return
+        if self.diagnostics:
+            print(f"kgen {self.verb}: {_counted(self.diagnostics)}", file=sys.stderr)
+        if self.interrupted:
             print(f"kgen {self.verb}: interrupted; the rest was not run", file=sys.stderr)
+
+
+def _counted(diagnostics: Iterable[Diagnostic]) -> str:
+    """Such as `1 error, 2 findings, 1 for information`."""
+    counts = Counter(diagnostic.severity for diagnostic in diagnostics)
+    words = {
+        Severity.ERROR: ("error", "errors"),
+        Severity.FINDING: ("finding", "findings"),
+        Severity.INFO: ("for information", "for information"),
+    }
+    told = ((counts[severity], *forms) for severity, forms in words.items() if counts[severity])
+    return ", ".join(f"{number} {one if number == 1 else many}" for number, one, many in told)
 
 
 @contextmanager

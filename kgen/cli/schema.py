@@ -33,7 +33,10 @@ def schema(
         report.values["schema"] = json.loads(text)
         if check:
             path = output or schema_path()
-            report.diagnose(stale({path: text}, f"kgen schema -o {path.name}"))
+            findings = stale({path: text}, f"kgen schema -o {path.name}")
+            report.diagnose(findings)
+            if not findings:
+                report.say(f"{path} is current")
         elif output:
             changed = write({output: text})
             report.say(f"wrote {output}" if changed else f"{output} is current")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
@@ -9,10 +10,14 @@ import typer
 from kgen.cli.bundle import Bundle, bundle
 from kgen.cli.options import BundleOrSpec, Json, Set, Templates
 from kgen.cli.report import Report, reporting
+from kgen.cli.table import Cell, table
 
 if TYPE_CHECKING:
     from kgen.runner.results import CaseResult
 
+STATUSES = ("passed", "failed", "error", "skipped")
+HEADER = ("regime", "cases", *STATUSES, "largest error / allowed")
+NO_LAUNCH = "(nothing to launch)"
 Mode = Literal["auto", "interpret", "gpu"]
 
 
@@ -46,25 +51,46 @@ def test_bundle(
     seed: int | None = None,
     only: str = "",
     timeout: float = 300,
+    each: bool = True,
 ) -> None:
-    """Runs a bundle's cases and reports each as it ends, so that nothing is lost when the work is cut."""
+    """Runs a bundle's cases and reports them by regime, with `each` also every case as it ends.
+
+    What is done when the work is cut is kept.
+    """
     from kgen.run import test_bundle as run
-    from kgen.runner.table import table
+    from kgen.runner.table import table as summary
 
     cases = report.values["cases"] = []
+    results: list[CaseResult] = []
 
     def on_case(result: CaseResult) -> None:
+        results.append(result)
         cases.append(result.as_json())
-        report.say(_line(result))
+        if each:
+            report.say(_line(result))
+        report.progress(f"{len(cases)} cases")
 
     outcome = run(
         built.directory, mode=mode, seed=seed, timeout=timeout, filter=only, on_case=on_case
     )
     report.values["summary"] = outcome.summary.as_json()
     report.diagnose(outcome.diagnostics())
-    report.say(table((), outcome.summary))
+    for line in table(HEADER, _by_regime(results)):
+        report.say(line)
+    report.say(summary((), outcome.summary))
     if not outcome.passed:
         report.fail()
+
+
+def _by_regime(results: list[CaseResult]) -> Iterator[list[Cell]]:
+    """How many cases of each regime have each status, and the largest error of those that passed."""
+    groups: dict[str, list[CaseResult]] = {}
+    for result in results:
+        groups.setdefault(result.regime or NO_LAUNCH, []).append(result)
+    for regime, found in groups.items():
+        statuses = [result.status.value for result in found]
+        worst = max((one.worst for one in found if one.status.value == "passed"), default=None)
+        yield [regime, len(found), *(statuses.count(status) for status in STATUSES), worst]
 
 
 def _line(result: CaseResult) -> str:
@@ -73,4 +99,4 @@ def _line(result: CaseResult) -> str:
         detail = (
             f"error {result.worst:.2f} of what is allowed, {result.seconds:.2f} s {result.note}"
         )
-    return f"{result.status.value:8}{result.regime}: {result.name}  {detail}".rstrip()
+    return f"{result.status.value:8}{result.regime or NO_LAUNCH}: {result.name}  {detail}".rstrip()

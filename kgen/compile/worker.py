@@ -95,9 +95,10 @@ def _kernel(functions: dict[str, JITFunction], job: Job) -> JITFunction:
     kernel = functions[job.function]
     constants = {name for name, kind in job.signature.items() if kind == "constexpr"}
     if set(kernel.arg_names) != set(job.signature) or constants != set(job.constants):
+        given, fixed = ", ".join(job.signature), ", ".join(job.constants)
         raise ValueError(
-            f"the signature ({', '.join(job.signature)}) with constants "
-            f"({', '.join(job.constants)}) doesn't fit {job.function}({', '.join(kernel.arg_names)})"
+            f"the signature ({given}) with constants ({fixed}) doesn't fit "
+            f"{job.function}({', '.join(kernel.arg_names)})"
         )
     if not set(job.divisible_by_16) <= set(job.signature) - constants:
         raise ValueError(f"divisible_by_16 names no run-time argument: {job.divisible_by_16}")

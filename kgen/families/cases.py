@@ -51,7 +51,9 @@ def values_of(axis: Mapping[str, Any], few: Iterable[int]) -> list[int | None]:
     return sorted(inner | {low})
 
 
-def expand(workloads: Iterable[Mapping[str, Any]]) -> list[tuple[dict[str, int | None], dict[str, list[int]]]]:
+def expand(
+    workloads: Iterable[Mapping[str, Any]],
+) -> list[tuple[dict[str, int | None], dict[str, list[int]]]]:
     """Workloads as (axes, lists of run-time values): one for each combination of their `sweep` values."""
     found = []
     for workload in workloads:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
@@ -51,6 +51,64 @@ class Tensor:
 
 
 @dataclass(frozen=True)
+class Lookup:
+    """An integer that is read from `tensor` at coordinates `at`, expressions over what is known at its place."""
+
+    tensor: str
+    at: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """An expression where the condition `when` holds, else `otherwise`."""
+
+    value: str
+    when: str = "true"
+    otherwise: str = "0"
+
+
+@dataclass(frozen=True)
+class Contents:
+    """What the caller promises of an integer tensor: entries are from `low` to `high` wherever `where` holds.
+
+    `where` is a condition on the tensor's dimensions, by name, and on the family's `values`.
+    """
+
+    tensor: str
+    low: str
+    high: str
+    where: str = "true"
+
+
+@dataclass(frozen=True)
+class ReadOnce:
+    """Elements that a launch reads exactly once each, and nothing else of that tensor.
+
+    `over` has indices with their bounds, the upper one excluded; each may use those before it. For each combination the
+    element with coordinates `at` is read; these are expressions over the indices and over `lookups`.
+    """
+
+    tensor: str
+    over: Mapping[str, tuple[str, str]]
+    at: tuple[str, ...]
+    lookups: Mapping[str, Lookup]
+
+
+@dataclass(frozen=True)
+class Accesses:
+    """What proofs may assume of a family's integer tensors, and what has to be proved of its reads.
+
+    `values` name what is read from tensors, for the place where the names in their coordinates are known; `let` what
+    follows from these. Outputs are always to be written exactly once.
+    """
+
+    values: Mapping[str, Lookup] = field(default_factory=dict)
+    let: Mapping[str, Chosen] = field(default_factory=dict)
+    contents: tuple[Contents, ...] = ()
+    reads: tuple[ReadOnce, ...] = ()
+
+
+@dataclass(frozen=True)
 class Binding:
     """How the entry finds an axis: a Python expression over its arguments, such as `q.shape[0]`."""
 
@@ -66,6 +124,7 @@ class Family:
     - `scalars(spec)`: arguments that are plain Python values, by the axis they give.
     - `bindings(spec)`: in an order in which each may use those before it.
     - `constants(spec)`: names that variants may use besides axes, such as `PAGE` or `EPS`, and their documentation.
+    - `accesses(spec)`: what kernels may assume of tensors that hold integers, and have to read exactly once.
     - `limits`: the widest range of each axis that the family's generic variant is proved for.
     - `features(spec)`: dotted spec keys and values that a variant's `covers` is compared with.
     - `check(spec)`: what the schema cannot say.
@@ -82,5 +141,6 @@ class Family:
     check: Callable[[Spec], list[Diagnostic]]
     context: Callable[[Spec], Mapping[str, Any]]
     problem: Callable[[Spec], Mapping[str, Any]]
+    accesses: Callable[[Spec], Accesses]
     limits: Mapping[str, tuple[int, int]]
     optional: frozenset[str]

@@ -32,4 +32,6 @@ def profile(name: str) -> Profile:
     import yaml
 
     entry = yaml.safe_load(file.read_text())
-    return Profile(**{**entry, "imports": tuple(entry["imports"]), "forbidden": tuple(entry["forbidden"])})
+    return Profile(
+        **{**entry, "imports": tuple(entry["imports"]), "forbidden": tuple(entry["forbidden"])}
+    )

@@ -18,7 +18,9 @@ def largest(expr: Expr, values: Mapping[str, Value], ranges: Mapping[str, Range]
     return None if found is None else found[1]
 
 
-def interval(expr: Expr, values: Mapping[str, Value], ranges: Mapping[str, Range]) -> Interval | None:
+def interval(
+    expr: Expr, values: Mapping[str, Value], ranges: Mapping[str, Range]
+) -> Interval | None:
     """(least, greatest) value of an integer expression, or None where there is no rule for it."""
     match expr:
         case Number(value=int() as value):
@@ -37,7 +39,9 @@ def interval(expr: Expr, values: Mapping[str, Value], ranges: Mapping[str, Range
     return None
 
 
-def _of_name(name: str, values: Mapping[str, Value], ranges: Mapping[str, Range]) -> Interval | None:
+def _of_name(
+    name: str, values: Mapping[str, Value], ranges: Mapping[str, Range]
+) -> Interval | None:
     if name in ranges:
         low = interval(ranges[name].low, values, ranges)
         high = interval(ranges[name].high, values, ranges)

@@ -13,8 +13,9 @@ from kgen.families.model import Value
 from kgen.plan import parameters
 from kgen.plan.domain import Domain, declared
 from kgen.plan.errors import PlanProblem
-from kgen.plan.groups import Scope, aligned_tensors, groups
+from kgen.plan.groups import aligned_tensors, groups
 from kgen.plan.model import Plan, RegimePlan, Template
+from kgen.plan.scope import Scope
 from kgen.plan.templates import Templates
 from kgen.spec import Import, Spec
 
@@ -99,10 +100,20 @@ class _Builder:
                         "interface",
                         field,
                         position,
-                        hint=f"did you mean `{close}`?" if close else f"it has {listing(sorted(allowed))}",
+                        hint=(
+                            f"did you mean `{close}`?"
+                            if close
+                            else f"it has {listing(sorted(allowed))}"
+                        ),
                     )
                 elif name in given[:position]:
-                    self._report(code, f"interface.{field} names `{name}` twice", "interface", field, position)
+                    self._report(
+                        code,
+                        f"interface.{field} names `{name}` twice",
+                        "interface",
+                        field,
+                        position,
+                    )
 
     def _sms(self) -> int:
         found = 0
@@ -196,7 +207,10 @@ class _Builder:
         for key, allowed in template.variant.covers.items():
             if key not in features:
                 self._report(
-                    "KG505", f"variant {template.name} covers {key}, which {self.family.name} has not", "regimes", index
+                    "KG505",
+                    f"variant {template.name} covers {key}, which {self.family.name} has not",
+                    "regimes",
+                    index,
                 )
                 clean = False
             elif not any(_same(features[key], one) for one in allowed):
@@ -222,7 +236,9 @@ class _Builder:
             return domain.widened(self.family.limits)
         return domain
 
-    def _scope(self, template: Template, numbers: Mapping[str, int | bool], domain: Domain) -> Scope:
+    def _scope(
+        self, template: Template, numbers: Mapping[str, int | bool], domain: Domain
+    ) -> Scope:
         return Scope(
             variant=template.variant,
             tensors={tensor.name: tensor for tensor in self.tensors},
@@ -240,4 +256,3 @@ def _same(feature: Value, allowed: Value) -> bool:
 
 def _shown(value: Value) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
-

@@ -45,7 +45,11 @@ class Domain:
 
     def widened(self, limits: Mapping[str, tuple[int, int]]) -> Domain:
         """The domain with each axis that is no constant as wide as `limits` has it."""
-        values = {name: found for name, found in self.values.items() if len(found) == 1 or name not in limits}
+        values = {
+            name: found
+            for name, found in self.values.items()
+            if len(found) == 1 or name not in limits
+        }
         ranges = dict(self.ranges)
         for name, (low, high) in limits.items():
             if name in self.ranges or (name in self.values and name not in values):

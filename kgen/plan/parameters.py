@@ -12,7 +12,9 @@ from kgen.spec import Spec
 SECTIONS = ("tile", "splits", "launch")
 
 
-def resolve(spec: Spec, index: int, variant: Variant) -> tuple[dict[str, int | bool], list[Diagnostic]]:
+def resolve(
+    spec: Spec, index: int, variant: Variant
+) -> tuple[dict[str, int | bool], list[Diagnostic]]:
     """The value of each parameter of `variant` in regime `index`: the spec's, or the default."""
     by_key = {parameter.key: (name, parameter) for name, parameter in variant.parameters.items()}
     values = {name: parameter.default for name, parameter in variant.parameters.items()}
@@ -25,7 +27,11 @@ def resolve(spec: Spec, index: int, variant: Variant) -> tuple[dict[str, int | b
         name, parameter = by_key[key]
         problem = _problem(key, value, parameter)
         if problem:
-            found.append(spec.diagnostic("KG411", problem, *path, hint=f"{parameter.doc}; {_allowed(parameter)}"))
+            found.append(
+                spec.diagnostic(
+                    "KG411", problem, *path, hint=f"{parameter.doc}; {_allowed(parameter)}"
+                )
+            )
         else:
             values[name] = value
     return values, found
@@ -67,7 +73,9 @@ def _problem(key: str, value: object, parameter: Parameter) -> str:
 
 
 def _described(value: object) -> str:
-    return f"the text {value!r}" if isinstance(value, str) else f"the truth value {str(value).lower()}"
+    return (
+        f"the text {value!r}" if isinstance(value, str) else f"the truth value {str(value).lower()}"
+    )
 
 
 def _allowed(parameter: Parameter) -> str:

@@ -63,18 +63,28 @@ def statements(plan: Plan, regime: RegimePlan) -> Iterator[Statement]:
 
 def _constraints(variant: Variant) -> Iterator[Statement]:
     for constraint in variant.constraints:
-        yield Statement("constraint", constraint.require, parse(constraint.require), why=constraint.why)
+        yield Statement(
+            "constraint", constraint.require, parse(constraint.require), why=constraint.why
+        )
 
 
 def _shapes(variant: Variant) -> Iterator[Statement]:
     for lane in variant.lanes:
         goal = parse(f"is_pow2({lane}) and ({lane}) <= {MOST_LANES}")
         yield Statement(
-            "tile shapes", f"{lane} is a power of two, at most {MOST_LANES}", goal, why="tl.arange takes no other length"
+            "tile shapes",
+            f"{lane} is a power of two, at most {MOST_LANES}",
+            goal,
+            why="tl.arange takes no other length",
         )
     for m, n, k in variant.dots:
         goal = parse(" and ".join(f"({size}) >= {LEAST_DOT}" for size in (m, n, k)))
-        yield Statement("tile shapes", f"{m} x {n} x {k} is at least 16 each way", goal, why="tl.dot takes no smaller tile")
+        yield Statement(
+            "tile shapes",
+            f"{m} x {n} x {k} is at least 16 each way",
+            goal,
+            why="tl.dot takes no smaller tile",
+        )
 
 
 def _tiling(name: str, tiling: Tiling) -> Iterator[Statement]:
@@ -84,15 +94,27 @@ def _tiling(name: str, tiling: Tiling) -> Iterator[Statement]:
         yield from _parts(name, tiling)
     elif tiling.turns is not None:
         goal = parse(f"({tiling.turns}) * {tile} >= {extent}")
-        yield Statement(subject, f"{tiling.turns} tiles of {tiling.tile} reach {tiling.extent}", goal, why="the last ones would be left out")
+        yield Statement(
+            subject,
+            f"{tiling.turns} tiles of {tiling.tile} reach {tiling.extent}",
+            goal,
+            why="the last ones would be left out",
+        )
     else:
         live = Variable("live", parse("0"), parse(extent))
         turn = Variable("turn", parse("0"), parse(f"ceil_div(live, {tile}) - 1"))
         yield Statement(
-            subject, f"the turns over any number of {name} reach the last", parse(f"ceil_div(live, {tile}) * {tile} >= live"), (live,)
+            subject,
+            f"the turns over any number of {name} reach the last",
+            parse(f"ceil_div(live, {tile}) * {tile} >= live"),
+            (live,),
         )
         yield Statement(
-            subject, "every turn begins inside", parse(f"turn * {tile} < live"), (live, turn), why="a turn would do nothing"
+            subject,
+            "every turn begins inside",
+            parse(f"turn * {tile} < live"),
+            (live, turn),
+            why="a turn would do nothing",
         )
 
 
@@ -103,7 +125,7 @@ def _parts(name: str, tiling: Tiling) -> Iterator[Statement]:
     live = Variable("live", parse("0"), parse(f"({tiling.extent})"))
     parts = Variable("parts", parse("1"), parse(most))
     part = Variable("part", parse("0"), parse("parts - 1"))
-    later = Variable("later", parse("part + 1"), parse("parts - 1"))
+    later = Variable("later", parse("0"), parse("parts - 1"))
     chunk = f"(ceil_div(ceil_div(live, parts), {tile}) * {tile})"
     used = f"ceil_div(live, max({chunk}, {tile}))"
     yield Statement(
@@ -114,13 +136,17 @@ def _parts(name: str, tiling: Tiling) -> Iterator[Statement]:
         exact=True,
     )
     yield Statement(
-        subject, f"any number of parts holds every one of the {name}", parse(f"parts * {chunk} >= live"), (live, parts)
+        subject,
+        f"any number of parts holds every one of the {name}",
+        parse(f"parts * {chunk} >= live"),
+        (live, parts),
     )
     yield Statement(
         subject,
         "no two parts overlap",
         parse(f"part * {chunk} + {chunk} <= later * {chunk}"),
         (live, parts, part, later),
+        given=(parse("part < later"),),
         why="something would be counted twice",
     )
     yield Statement(
@@ -160,7 +186,9 @@ def _grids(plan: Plan, variant: Variant) -> Iterator[Statement]:
         for role, kernel in variant.kernels.items():
             for extent, most, axis in zip(kernel.grid.values(), limits, "xyz"):
                 goal = parse(f"({extent}) <= {most}")
-                yield Statement(f"the grid fits {name}", f"{role}: {extent} <= {most} along {axis}", goal)
+                yield Statement(
+                    f"the grid fits {name}", f"{role}: {extent} <= {most} along {axis}", goal
+                )
 
 
 def _shared_memory(plan: Plan, variant: Variant) -> Iterator[Statement]:
@@ -183,13 +211,24 @@ def _scratch(regime: RegimePlan, variant: Variant) -> Iterator[Statement]:
         for role, kernel in variant.kernels.items():
             shared = [index for index in kernel.grid if index in scratch.dims]
             if name in kernel.tensors and shared:
-                goal = parse(" and ".join(f"({kernel.grid[index]}) <= ({scratch.dims[index]})" for index in shared))
+                goal = parse(
+                    " and ".join(
+                        f"({kernel.grid[index]}) <= ({scratch.dims[index]})" for index in shared
+                    )
+                )
                 says = f"{name} has room for every program of {role}, along {', '.join(shared)}"
-                yield Statement("scratch is large enough", says, goal, why="a program would write outside of it")
+                yield Statement(
+                    "scratch is large enough", says, goal, why="a program would write outside of it"
+                )
         if not any(_is_wide(group, name) for group in regime.groups):
             elements = " * ".join(f"({extent})" for extent in scratch.dims.values())
             goal = parse(f"{elements} <= {INT32_MAX}")
-            yield Statement("32 bits suffice", f"{name} has fewer than 2^31 elements", goal, why="its offsets would wrap around")
+            yield Statement(
+                "32 bits suffice",
+                f"{name} has fewer than 2^31 elements",
+                goal,
+                why="its offsets would wrap around",
+            )
 
 
 def _is_wide(group: Group, name: str) -> bool:

@@ -26,12 +26,20 @@ class Templates:
         self.roots = (*map(Path, directories), templates_dir())
         for root in self.roots:
             if not root.is_dir():
-                raise KgenError([Diagnostic("KG501", "there is no such template folder", Place(str(root)))])
+                raise KgenError(
+                    [Diagnostic("KG501", "there is no such template folder", Place(str(root)))]
+                )
         self._loaded: dict[tuple[str, str], Template] = {}
 
     def names(self, family: str) -> list[str]:
         """The variants of a family, sorted."""
-        return sorted({found.parent.name for root in self.roots for found in root.glob(f"{family}/*/{DECLARATION}")})
+        return sorted(
+            {
+                found.parent.name
+                for root in self.roots
+                for found in root.glob(f"{family}/*/{DECLARATION}")
+            }
+        )
 
     def find(self, family: str, variant: str) -> Template:
         """The variant's declaration. Raises LookupError where there is no such folder, KgenError for a bad one."""
@@ -43,7 +51,9 @@ class Templates:
                     self._loaded[key] = _load(folder, family, variant)
                     break
             else:
-                raise LookupError(f"there is no variant {variant} of {family}: no {family}/{variant}/{DECLARATION}")
+                raise LookupError(
+                    f"there is no variant {variant} of {family}: no {family}/{variant}/{DECLARATION}"
+                )
         return self._loaded[key]
 
     def sha256(self) -> str:
@@ -73,13 +83,23 @@ def _load(folder: Path, family: str, variant: str) -> Template:
     except ValidationError as error:
         raise KgenError(translate(error, Variant, Origin(node, {name: text}))) from None
     problems = [
-        Diagnostic("KG503", f"the folder {family}/{variant} declares itself as {field} {own}", Place(name))
-        for field, own, expected in (("family", declared.family, family), ("variant", declared.variant, variant))
+        Diagnostic(
+            "KG503", f"the folder {family}/{variant} declares itself as {field} {own}", Place(name)
+        )
+        for field, own, expected in (
+            ("family", declared.family, family),
+            ("variant", declared.variant, variant),
+        )
         if own != expected
     ]
     if not (folder / KERNELS).is_file():
         problems.append(
-            Diagnostic("KG504", f"the folder {family}/{variant} has no {KERNELS}", Place(name), "write its kernels there")
+            Diagnostic(
+                "KG504",
+                f"the folder {family}/{variant} has no {KERNELS}",
+                Place(name),
+                "write its kernels there",
+            )
         )
     if problems:
         raise KgenError(problems)

@@ -119,7 +119,8 @@ class Launch(_Model):
 class Kernel(_Model):
     """One kernel: its grid, its arguments, what it writes, what runs before it, and what it costs.
 
-    `bytes` are moved to and from memory by the whole grid, `shared` are bytes of shared memory of one program.
+    `bytes` are moved to and from memory by the whole grid, `shared` are bytes of shared memory of one program. A tensor
+    in `repeats` is read anew by the programs along the grid dimensions that are listed with it.
     """
 
     doc: str
@@ -129,6 +130,7 @@ class Kernel(_Model):
     sizes: tuple[Word | Size, ...] = ()
     constants: tuple[Word, ...] = ()
     after: tuple[Word, ...] = ()
+    repeats: dict[Word, tuple[Word, ...]] = {}
     launch: Launch
     shared: Expression
     bytes: Expression
@@ -155,4 +157,3 @@ class Variant(_Model):
     aligned: Alignment | None = None
     scratch: dict[Word, Scratch] = {}
     kernels: Annotated[dict[Word, Kernel], Field(min_length=1)]
-

@@ -36,7 +36,9 @@ SUBMISSION = "submission/submission.py.j2"
 FALLBACK = "fallback"
 
 
-def render(plan: Plan, templates: Templates | None = None, cache: Path | None = None, tidy: bool = True) -> Source:
+def render(
+    plan: Plan, templates: Templates | None = None, cache: Path | None = None, tidy: bool = True
+) -> Source:
     """The emitted file of a plan. `tidy=False` leaves the text as the templates wrote it, for speed.
 
     Raises KgenError for templates that are wrong and for text that the judge forbids.
@@ -95,7 +97,11 @@ def _assemble(
     lines, origins = [], []
     text, own = line_map(env).split(marked)
     for line, origin in zip(text.split("\n"), own):
-        kernel = kernels.get(line.removeprefix("<<").removesuffix(">>")) if line.startswith("<<") else None
+        kernel = (
+            kernels.get(line.removeprefix("<<").removesuffix(">>"))
+            if line.startswith("<<")
+            else None
+        )
         if kernel is None:
             lines.append(line)
             origins.append(origin)
@@ -108,13 +114,19 @@ def _assemble(
 def _header(plan: Plan, env: ImmutableSandboxedEnvironment) -> list[str]:
     document = plan.spec.document
     width = LINE_LENGTH - 2
-    lines = [document.name, "", *textwrap.wrap(" ".join(document.doc.split()), width), ""] if document.doc else [document.name, ""]
+    lines = (
+        [document.name, "", *textwrap.wrap(" ".join(document.doc.split()), width), ""]
+        if document.doc
+        else [document.name, ""]
+    )
     rows = [("regime", "when", "kernel"), *map(_row, plan.regimes)]
     widths = [max(len(row[column]) for row in rows) for column in range(3)]
     for row, regime in zip(rows, (None, *plan.regimes)):
         lines.append("  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip())
         if regime is not None and regime.parameters:
-            lines.append("    " + ", ".join(f"{name}={value}" for name, value in regime.parameters.items()))
+            lines.append(
+                "    " + ", ".join(f"{name}={value}" for name, value in regime.parameters.items())
+            )
     lines += [
         "",
         f"devices {', '.join(plan.devices)}; targets {', '.join(plan.targets)}",
@@ -151,7 +163,9 @@ def _constants(
         used |= text.named
     bound = " ".join(python for _, python in chosen.bindings)
     used |= {name for name in plan.constants if name in bound.replace(".", " ").split()}
-    return [(name, repr(value), doc) for name, (value, doc) in plan.constants.items() if name in used]
+    return [
+        (name, repr(value), doc) for name, (value, doc) in plan.constants.items() if name in used
+    ]
 
 
 def _helpers(texts: Iterable[tuple[Launcher, LauncherText]], chosen: Entry) -> set[str]:
@@ -177,7 +191,9 @@ def _warm_ups(launchers: Iterable[Launcher]) -> Iterable[str]:
                 row = _warm_up(kernel, case)
                 if row not in seen:
                     seen.add(row)
-                    yield from textwrap.wrap(row, LINE_LENGTH - 8, subsequent_indent="    ", break_long_words=False)
+                    yield from textwrap.wrap(
+                        row, LINE_LENGTH - 8, subsequent_indent="    ", break_long_words=False
+                    )
 
 
 def _warm_up(kernel: RenderedKernel, case: Case) -> str:
@@ -198,8 +214,9 @@ def _entry_doc(plan: Plan) -> str:
             axis = plan.spec.axes[plan.scalars[name]]
             lines.append(f"    {name}: {axis.doc or axis.name}; None where there is none")
             continue
-        shape = f"[{', '.join(dim.extent for dim in tensor.dims)}]" if tensor.dims else "one element"
+        shape = (
+            f"[{', '.join(dim.extent for dim in tensor.dims)}]" if tensor.dims else "one element"
+        )
         gives = "returns " if tensor.role == "output" else ""
         lines.append(f"    {gives}{name}: {shape} {tensor.dtype}, {tensor.doc}")
     return "\n".join([*lines, "    "])
-

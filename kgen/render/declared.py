@@ -13,8 +13,14 @@ from kgen.plan.variant import Size
 
 def check(plan: Plan, env: ImmutableSandboxedEnvironment) -> None:
     """Raises KgenError (KG506) for names of variant.yaml that neither it nor its templates use."""
-    templates = {regime.template.name: regime.template for regime in plan.regimes if regime.template}
-    found = [problem for template in templates.values() for problem in _unused(plan, template, env.loader.sources)]
+    templates = {
+        regime.template.name: regime.template for regime in plan.regimes if regime.template
+    }
+    found = [
+        problem
+        for template in templates.values()
+        for problem in _unused(plan, template, env.loader.sources)
+    ]
     if found:
         raise KgenError(found)
 
@@ -33,15 +39,24 @@ def _unused(plan: Plan, template: Template, sources: dict[str, str]) -> list[Dia
         sizes = [size.name if isinstance(size, Size) else size for size in kernel.sizes]
         for name in [*kernel.constants, *sizes]:
             if name not in words:
-                found.append(_problem(file, f"kernel {role} declares {name}, and its template never uses it"))
+                found.append(
+                    _problem(file, f"kernel {role} declares {name}, and its template never uses it")
+                )
         for name in kernel.tensors:
             pointer = f"p_{shorts.get(name, name)}"
             known = name in shorts or name in variant.scratch
             if known and pointer not in words:
-                found.append(_problem(file, f"kernel {role} declares {name}, and its template never uses {pointer}"))
+                found.append(
+                    _problem(
+                        file,
+                        f"kernel {role} declares {name}, and its template never uses {pointer}",
+                    )
+                )
         for name in kernel.writes:
             if name not in kernel.tensors:
-                found.append(_problem(file, f"kernel {role} writes {name}, which is none of its tensors"))
+                found.append(
+                    _problem(file, f"kernel {role} writes {name}, which is none of its tensors")
+                )
     return found
 
 
@@ -49,17 +64,23 @@ def _with_imports(file: str, sources: dict[str, str]) -> str:
     """The template's text and that of everything it imports."""
     text = sources[file]
     imported = re.findall(r"{%-?\s*(?:import|from|include|extends)\s+[\"']([^\"']+)", text)
-    return "\n".join([text, *(_with_imports(name, sources) for name in imported if name in sources)])
+    return "\n".join(
+        [text, *(_with_imports(name, sources) for name in imported if name in sources)]
+    )
 
 
 def _mentioned(name: str, value: object, inside: bool = False) -> bool:
     """Whether an expression somewhere in the declaration mentions `name`; its own key does not count."""
     if isinstance(value, dict):
-        return any(_mentioned(name, one, True) for key, one in value.items() if key not in ("doc", "key"))
+        return any(
+            _mentioned(name, one, True) for key, one in value.items() if key not in ("doc", "key")
+        )
     if isinstance(value, (list, tuple)):
         return any(_mentioned(name, one, True) for one in value)
     return inside and isinstance(value, str) and re.search(rf"\b{name}\b", value) is not None
 
 
 def _problem(file: str, message: str) -> Diagnostic:
-    return Diagnostic("KG506", message, Place(file), "use it in the template, or remove the declaration")
+    return Diagnostic(
+        "KG506", message, Place(file), "use it in the template, or remove the declaration"
+    )

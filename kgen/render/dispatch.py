@@ -68,17 +68,26 @@ def entry(plan: Plan, launchers: Iterable[tuple[Launcher, LauncherText]]) -> Ent
     """The entry of the file that a plan makes."""
     pairs = tuple(launchers)
     aligned = tuple(dict.fromkeys(name for regime in plan.regimes for name in regime.aligned))
-    serves_outside = plan.spec.document.interface.outside == "fallback" and plan.regimes[-1].fallback
+    serves_outside = (
+        plan.spec.document.interface.outside == "fallback" and plan.regimes[-1].fallback
+    )
     branches = tuple(_branch(plan, regime, pairs, serves_outside) for regime in plan.regimes)
     expressions = [regime.when for regime in plan.regimes if regime.when is not None]
-    expressions += [label_condition(launcher, label) for launcher, _ in pairs for label in _varying(launcher)]
+    expressions += [
+        label_condition(launcher, label) for launcher, _ in pairs for label in _varying(launcher)
+    ]
     outputs = [tensor for tensor in plan.tensors if tensor.role == "output"]
     shapes = [parse(dim.extent) for tensor in plan.tensors for dim in tensor.dims]
     used = frozenset().union(*map(names, [*expressions, *shapes]))
     custom = any(not regime.fallback for regime in plan.regimes)
     return Entry(
         arguments=plan.arguments,
-        checks=tuple(_check(tensor) for name in plan.arguments for tensor in plan.tensors if tensor.name == name),
+        checks=tuple(
+            _check(tensor)
+            for name in plan.arguments
+            for tensor in plan.tensors
+            if tensor.name == name
+        ),
         bindings=tuple((b.axis, b.python) for b in plan.bindings if b.axis not in plan.constants),
         bounds=tuple(_bounds(plan)),
         choices=() if serves_outside else tuple(_choices(plan)),
@@ -98,13 +107,20 @@ def _check(tensor: Tensor) -> Check:
 
 
 def _output(tensor: Tensor) -> tuple[str, str, str]:
-    return tensor.name, tuple_text(parse(dim.extent) for dim in tensor.dims), f"torch.{DTYPES[tensor.dtype][0]}"
+    return (
+        tensor.name,
+        tuple_text(parse(dim.extent) for dim in tensor.dims),
+        f"torch.{DTYPES[tensor.dtype][0]}",
+    )
 
 
 def _bounds(plan: Plan) -> Iterator[Bound]:
     """Range axes, with the bounds over which the last regime is proved."""
     for axis, span in plan.regimes[-1].domain.ranges.items():
-        low, high = (fold(bound, {name: value for name, (value, _) in plan.constants.items()}) for bound in (span.low, span.high))
+        low, high = (
+            fold(bound, {name: value for name, (value, _) in plan.constants.items()})
+            for bound in (span.low, span.high)
+        )
         if not names(low) | names(high):
             yield Bound(axis, low.value, high.value, None in (plan.spec.axes[axis].values or ()))
 
@@ -125,7 +141,11 @@ def _declared(plan: Plan) -> str:
     """The condition that every axis has a declared value."""
     parts = []
     for axis in plan.spec.axes.values():
-        if axis.runtime or axis.const is not None or not any(b.axis == axis.name for b in plan.bindings):
+        if (
+            axis.runtime
+            or axis.const is not None
+            or not any(b.axis == axis.name for b in plan.bindings)
+        ):
             continue
         if axis.values is not None:
             parts.append(f"{axis.name} in {_values(axis.values)}")
@@ -135,7 +155,10 @@ def _declared(plan: Plan) -> str:
 
 
 def _branch(
-    plan: Plan, regime: RegimePlan, pairs: tuple[tuple[Launcher, LauncherText], ...], serves_outside: bool
+    plan: Plan,
+    regime: RegimePlan,
+    pairs: tuple[tuple[Launcher, LauncherText], ...],
+    serves_outside: bool,
 ) -> Branch:
     parts = []
     if serves_outside and not regime.fallback:
@@ -164,7 +187,11 @@ def _chosen(own: list[tuple[Launcher, LauncherText]]) -> Iterator[tuple[str, Lau
 def _varying(launcher: Launcher) -> list[str]:
     """The labels that tell the groups of the launcher's regime apart."""
     groups = launcher.regime.groups
-    return [label for label in launcher.group.labels if len({group.labels[label] for group in groups}) > 1]
+    return [
+        label
+        for label in launcher.group.labels
+        if len({group.labels[label] for group in groups}) > 1
+    ]
 
 
 def _label(launcher: Launcher, label: str) -> str:

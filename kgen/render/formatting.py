@@ -53,7 +53,11 @@ def line_origins(before: str, after: str) -> list[int]:
         }
     )
     starts = [new for new, _ in pairs]
-    comments = {line.strip(): number for number, line in enumerate(before.splitlines(), 1) if line.strip().startswith("#")}
+    comments = {
+        line.strip(): number
+        for number, line in enumerate(before.splitlines(), 1)
+        if line.strip().startswith("#")
+    }
     found = []
     for number, line in enumerate(after.splitlines(), 1):
         at = bisect.bisect_right(starts, number) - 1

@@ -18,6 +18,9 @@ def core_sha256(text: str) -> str:
     """
     tree = ast.parse(text)
     for node in ast.walk(tree):
-        if isinstance(node, (ast.FunctionDef, ast.Module)) and ast.get_docstring(node, clean=False) is not None:
+        if (
+            isinstance(node, (ast.FunctionDef, ast.Module))
+            and ast.get_docstring(node, clean=False) is not None
+        ):
             del node.body[0]
     return sha256(ast.dump(tree, annotate_fields=False))

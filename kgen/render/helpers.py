@@ -20,7 +20,7 @@ _HELPERS: dict[str, str] = {
     "log2": '''def log2(x):
     """The logarithm to base 2 of a power of two."""
     return x.bit_length() - 1''',
-    "check_tensor": '''def check_tensor(name, tensor, dtype, rank, device):
+    "check_tensor": """def check_tensor(name, tensor, dtype, rank, device):
     if tensor.dtype != dtype:
         raise TypeError(f"{name} is {tensor.dtype}; this file was made for {dtype}")
     if tensor.device != device:
@@ -30,13 +30,13 @@ _HELPERS: dict[str, str] = {
     if rank and tensor.dim() != rank:
         raise ValueError(f"{name} has {tensor.dim()} dimensions, not {rank}")
     if rank and tensor.shape[-1] > 1 and tensor.stride(-1) != 1:
-        raise ValueError(f"{name} has stride {tensor.stride(-1)} in its last dimension, not 1")''',
-    "check_shape": '''def check_shape(name, tensor, shape):
+        raise ValueError(f"{name} has stride {tensor.stride(-1)} in its last dimension, not 1")""",
+    "check_shape": """def check_shape(name, tensor, shape):
     if tuple(tensor.shape) != shape:
-        raise ValueError(f"{name} has shape {tuple(tensor.shape)}, not {shape}")''',
-    "check_range": '''def check_range(name, value, low, high):
+        raise ValueError(f"{name} has shape {tuple(tensor.shape)}, not {shape}")""",
+    "check_range": """def check_range(name, value, low, high):
     if not low <= value <= high:
-        raise ValueError(f"{name} is {value}; this file serves {low} to {high}")''',
+        raise ValueError(f"{name} is {value}; this file serves {low} to {high}")""",
     "is_aligned": '''def is_aligned(*tensors):
     """Whether every base is a multiple of 16 bytes and every stride but the last of 16 elements."""
     return all(

@@ -128,7 +128,9 @@ def _text(
         marked = env.from_string(_CALL.format(file=template.file, role=kernel.role)).render(context)
     except TemplateSyntaxError as error:
         place = Place(error.filename or template.file, error.lineno, 1)
-        raise KgenError([Diagnostic("KG508", f"the template does not parse: {error.message}", place)]) from None
+        raise KgenError(
+            [Diagnostic("KG508", f"the template does not parse: {error.message}", place)]
+        ) from None
     except (TemplateError, ValueError, TypeError, KeyError) as error:
         raise KgenError([_failed(error, template, kernel)]) from None
     return line_map(env).split(marked.strip("\n") + "\n")
@@ -144,7 +146,12 @@ def _failed(error: Exception, template: Template, kernel: KernelPlan) -> Diagnos
             place = Place(file, trace.tb_lineno, 1)
         trace = trace.tb_next
     message = f"kernel {kernel.role} cannot be rendered: {error}"
-    return Diagnostic("KG509", message, place, "every name must come from variant.yaml or the family; see docs/templates.md")
+    return Diagnostic(
+        "KG509",
+        message,
+        place,
+        "every name must come from variant.yaml or the family; see docs/templates.md",
+    )
 
 
 def _context(
@@ -160,9 +167,15 @@ def _context(
         dims = [dim.name for dim in tensor.dims]
         unknown = set(coordinates) - set(dims)
         if unknown:
-            raise ValueError(f"{name} has no dimension {sorted(unknown)[0]}; it has {', '.join(dims)}")
+            raise ValueError(
+                f"{name} has no dimension {sorted(unknown)[0]}; it has {', '.join(dims)}"
+            )
         terms = [
-            _atom(coordinates[dim]) + f" * stride_{tensor.short}_{dim}" if dim != dims[-1] else coordinates[dim]
+            (
+                _atom(coordinates[dim]) + f" * stride_{tensor.short}_{dim}"
+                if dim != dims[-1]
+                else coordinates[dim]
+            )
             for dim in dims
             if dim in coordinates and (name, dim) not in kernel.unit
         ]
@@ -192,16 +205,14 @@ def _atom(text: str) -> str:
 
 
 def _head(function: str, arguments: tuple[Argument, ...]) -> str:
-    """Decorator and signature. Arguments are specialised only where the variant declares them multiples of 16."""
-    plain = [a.name for a in arguments if a.kind in ("stride", "size") and not a.divisible]
-    loose = [a.name for a in arguments if a.kind == "pointer" and not a.divisible]
-    options = []
-    if plain:
-        options.append(f"do_not_specialize={plain!r}")
-    if loose:
-        options.append(f"do_not_specialize_on_alignment={loose!r}")
-    decorator = f"@triton.jit({', '.join(options)})" if options else "@triton.jit"
-    annotation = {"stride": ": tl.int64", "constant": ": tl.constexpr"}
+    """Decorator and signature, pinned: every number has its type, and nothing is specialised but what is declared.
+
+    A pointer or number in `do_not_specialize` gives one signature whatever its value; one that is declared divisible is
+    left out, and the launcher has checked it.
+    """
+    loose = [a.name for a in arguments if a.kind != "constant" and not a.divisible]
+    decorator = f"@triton.jit(do_not_specialize={loose!r})" if loose else "@triton.jit"
+    annotation = {"stride": ": tl.int64", "size": ": tl.int32", "constant": ": tl.constexpr"}
     parameters = ", ".join(a.name + annotation.get(a.kind, "") for a in arguments)
     return f"{decorator}\ndef {function}({parameters}):"
 
@@ -212,14 +223,20 @@ def _parsed(text: str, template: Template, kernel: KernelPlan) -> ast.Module:
     except SyntaxError as error:
         line = text.splitlines()[error.lineno - 1] if error.lineno else ""
         message = f"kernel {kernel.role} renders to what is no Python: {error.msg}"
-        raise KgenError([Diagnostic("KG510", message, Place(template.file), f"the line reads: {line.strip()}")]) from None
+        raise KgenError(
+            [Diagnostic("KG510", message, Place(template.file), f"the line reads: {line.strip()}")]
+        ) from None
 
 
 def _check_names(tree: ast.Module, origins: list[Origin | None], template: Template) -> None:
     """Every name that the kernel reads is a parameter, assigned in it, or Triton's."""
     function = tree.body[0]
     known = {argument.arg for argument in function.args.args} | _MODULES
-    known |= {node.id for node in ast.walk(function) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    known |= {
+        node.id
+        for node in ast.walk(function)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+    }
     for node in ast.walk(function):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id not in known:
             origin = origins[node.lineno - 1]
@@ -234,4 +251,3 @@ def _check_names(tree: ast.Module, origins: list[Origin | None], template: Templ
                     )
                 ]
             )
-

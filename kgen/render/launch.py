@@ -53,7 +53,9 @@ def launcher_text(plan: Plan, launcher: Launcher) -> LauncherText:
     kernels = launcher.kernels
     pointers = {argument.tensor for kernel in kernels for argument in kernel.arguments}
     scratch = [one for one in launcher.group.scratch if one.tensor.name in pointers]
-    direct = [e for one in scratch for e in one.shape] + [e for kernel in kernels for e in _expressions(kernel)]
+    direct = [e for one in scratch for e in one.shape] + [
+        e for kernel in kernels for e in _expressions(kernel)
+    ]
     derived = _needed(launcher.group.derived, direct)
     every = [*direct, *(expr for _, expr, _ in derived)]
     free = frozenset().union(*map(names, every)) - {name for name, _, _ in derived}
@@ -96,7 +98,9 @@ def _needed(
 
 
 def _allocation(tensor, shape: tuple[Expr, ...]) -> Allocation:
-    return Allocation(tensor.name, tuple_text(shape), f"torch.{DTYPES[tensor.dtype][0]}", tensor.doc)
+    return Allocation(
+        tensor.name, tuple_text(shape), f"torch.{DTYPES[tensor.dtype][0]}", tensor.doc
+    )
 
 
 def tuple_text(parts: Iterable[Expr]) -> str:
@@ -110,7 +114,9 @@ def _call(kernel: RenderedKernel) -> Call:
         function=kernel.function,
         grid=tuple_text(kernel.plan.grid),
         positional=tuple(_passed(a) for a in kernel.arguments if a.kind != "constant"),
-        constants=tuple(f"{a.name}={to_python(a.value)}" for a in kernel.arguments if a.kind == "constant"),
+        constants=tuple(
+            f"{a.name}={to_python(a.value)}" for a in kernel.arguments if a.kind == "constant"
+        ),
         num_warps=kernel.plan.num_warps,
         num_stages=kernel.plan.num_stages,
     )
@@ -144,7 +150,13 @@ class Signature:
 
     @property
     def key(self) -> tuple:
-        return (self.function, tuple(self.constants.items()), self.num_warps, self.num_stages, self.divisible)
+        return (
+            self.function,
+            tuple(self.constants.items()),
+            self.num_warps,
+            self.num_stages,
+            self.divisible,
+        )
 
 
 def signatures(launchers: Iterable[Launcher]) -> tuple[Signature, ...]:
@@ -182,7 +194,9 @@ def constant_value(argument: Argument, case: Case) -> int | float | bool:
 
 def warm_up_arguments(kernel: RenderedKernel) -> tuple[str, ...]:
     """What stands for each run-time argument when a kernel is compiled without data: a dtype or an integer."""
-    return tuple(_stand_in(argument) for argument in kernel.arguments if argument.kind != "constant")
+    return tuple(
+        _stand_in(argument) for argument in kernel.arguments if argument.kind != "constant"
+    )
 
 
 _TORCH_OF = {triton: torch for torch, triton, _ in DTYPES.values()}
@@ -192,4 +206,3 @@ def _stand_in(argument: Argument) -> str:
     if argument.kind == "pointer":
         return f"torch.{_TORCH_OF[argument.type[1:]]}"
     return "16" if argument.divisible else "1"
-

@@ -43,7 +43,8 @@ class LineMap(Extension):
             if token.type == "data":
                 lines = token.value.split("\n")
                 marked = [
-                    f"\ue000{number}:{token.lineno + i}\ue001{line}" if line else line for i, line in enumerate(lines)
+                    f"\ue000{number}:{token.lineno + i}\ue001{line}" if line else line
+                    for i, line in enumerate(lines)
                 ]
                 yield Token(token.lineno, "data", "\n".join(marked))
             else:

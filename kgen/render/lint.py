@@ -11,7 +11,11 @@ from kgen.judges import Profile
 def check(text: str, judge: Profile, file: str) -> None:
     """Raises KgenError (KG512) where the text holds what the judge forbids or imports what it does not have."""
     found = [
-        Diagnostic("KG512", f"the judge {judge.judge} forbids {word!r}, and line {number} holds it", Place(file))
+        Diagnostic(
+            "KG512",
+            f"the judge {judge.judge} forbids {word!r}, and line {number} holds it",
+            Place(file),
+        )
         for word in judge.forbidden
         for number, line in enumerate(text.splitlines(), 1)
         if word.lower() in line.lower()
@@ -21,7 +25,9 @@ def check(text: str, judge: Profile, file: str) -> None:
         if isinstance(node, ast.ImportFrom):
             modules = [node.module]
         found += [
-            Diagnostic("KG512", f"the judge {judge.judge} has no module {module}", Place(file, 0, 0))
+            Diagnostic(
+                "KG512", f"the judge {judge.judge} has no module {module}", Place(file, 0, 0)
+            )
             for module in modules
             if judge.imports and module not in judge.imports and not _declared(node)
         ]
@@ -31,4 +37,6 @@ def check(text: str, judge: Profile, file: str) -> None:
 
 def _declared(node: ast.stmt) -> bool:
     """Whether the import is the fallback that the spec names."""
-    return isinstance(node, ast.ImportFrom) and any(alias.asname == "fallback" for alias in node.names)
+    return isinstance(node, ast.ImportFrom) and any(
+        alias.asname == "fallback" for alias in node.names
+    )

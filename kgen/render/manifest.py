@@ -115,8 +115,14 @@ def _problem(plan: Plan, launchers: Sequence[Launcher]) -> dict[str, Any]:
             for regime in plan.regimes
         ],
         "workloads": {
-            "check": [{name: _cell(value) for name, value in one.items()} for one in document.workloads.check],
-            "bench": [{name: _cell(value) for name, value in one.items()} for one in document.workloads.bench],
+            "check": [
+                {name: _cell(value) for name, value in one.items()}
+                for one in document.workloads.check
+            ],
+            "bench": [
+                {name: _cell(value) for name, value in one.items()}
+                for one in document.workloads.bench
+            ],
         },
     }
 
@@ -156,7 +162,10 @@ def _places(plan: Plan) -> dict[str, int]:
 def _functions(text: str) -> dict[str, list[int]]:
     """First and last line of each function of the file."""
     return {
-        node.name: [min([node.lineno, *(one.lineno for one in node.decorator_list)]), node.end_lineno]
+        node.name: [
+            min([node.lineno, *(one.lineno for one in node.decorator_list)]),
+            node.end_lineno,
+        ]
         for node in ast.parse(text).body
         if isinstance(node, ast.FunctionDef)
     }

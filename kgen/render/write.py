@@ -26,4 +26,8 @@ def write_atomically(path: Path, text: str) -> None:
 
 def changed(files: Mapping[Path, str]) -> list[Path]:
     """Those of `files` whose text differs from what is on disk, or that are not there."""
-    return [path for path, text in files.items() if not path.is_file() or path.read_text(encoding="utf-8") != text]
+    return [
+        path
+        for path, text in files.items()
+        if not path.is_file() or path.read_text(encoding="utf-8") != text
+    ]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from kgen.diagnostics import Diagnostic, Place, Severity
-from kgen.runner.results import CaseResult, Failure, Status, Summary, count
+from kgen.runner.results import CaseResult, Failure, Status, Summary
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,8 @@ def make_report(
     refused: Failure | None = None,
 ) -> Report:
     """A report with each failure's line taken through the manifest's source map."""
-    origins = _origins(directory)
+    # an edit may have moved lines, so the map of the rendered file says nothing any more
+    origins = {} if summary.edited else _origins(directory)
     findings = tuple(
         Finding(result.name, result.status, failure, *origins.get(failure.line, ("", 0)))
         for result in results
@@ -86,17 +88,3 @@ def _origins(directory: Path) -> Mapping[int, tuple[str, int]]:
     names = manifest.get("templates_index", [])
     numbered = enumerate(manifest.get("source_map", []), start=1)
     return {number: (names[origin[0]], origin[1]) for number, origin in numbered if origin}
-
-
-def summarise(results: tuple[CaseResult, ...], summary: Summary) -> Summary:
-    """The summary with its counts and seconds filled in from the results."""
-    seconds = sum(result.seconds for result in results)
-    return Summary(
-        summary.bundle,
-        summary.mode,
-        summary.device,
-        summary.seed,
-        summary.versions,
-        count(results),
-        seconds,
-    )

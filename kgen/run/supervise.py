@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import secrets
 import sys
+import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from kgen.run.report import Report, make_report, summarise
-from kgen.runner.results import CaseResult, Failure, Status, Summary
+from kgen.run.report import Report, make_report
+from kgen.runner.results import CaseResult, Failure, Status, Summary, count
 from kgen.worker import Worker, WorkerError, WorkerFailure, WorkerTimeout, module_worker
 
 OPEN_TIMEOUT = 180.0
@@ -70,16 +71,17 @@ def test_bundle(
     comes in. `python` runs the runner; it needs torch and triton. A case whose process dies, hangs or
     fails by itself is an `error`, never passed, and the next case gets a fresh process.
     """
+    start = time.perf_counter()
     directory = Path(bundle_dir).resolve()
     seed = secrets.randbits(32) if seed is None else seed
     request = Request(str(directory), mode, seed, filter, python)
     try:
         worker, answer = request.opened()
     except Refused as refused:
-        summary = Summary(str(directory), mode, "none", seed, {})
-        return make_report(directory, (), summarise((), summary), refused.failure)
-    summary = Summary(str(directory), answer["mode"], answer["device"], seed, answer["versions"])
-    request = Request(str(directory), answer["mode"], seed, filter, python)
+        summary = Summary(str(directory), "", False, mode, "none", seed, {}, count(()))
+        return make_report(directory, (), summary, refused.failure)
+    summary = Summary.from_json(answer["summary"])
+    request = replace(request, mode=summary.mode)
     results = []
     with _Crew(request, worker) as crew:
         for name, regime in answer["units"]:
@@ -87,8 +89,9 @@ def test_bundle(
             results.append(result)
             if on_case is not None:
                 on_case(result)
-    done = tuple(results)
-    return make_report(directory, done, summarise(done, summary))
+    seconds = time.perf_counter() - start
+    summary = replace(summary, counts=count(results), seconds=seconds)
+    return make_report(directory, tuple(results), summary)
 
 
 class _Crew:

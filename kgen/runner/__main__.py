@@ -10,9 +10,10 @@ import json
 import secrets
 import sys
 import time
+from dataclasses import replace
 from typing import TextIO
 
-from kgen.runner.results import CaseResult, Failure, Status, Summary, count
+from kgen.runner.results import CaseResult, Failure, Status, count
 from kgen.runner.table import table
 
 
@@ -63,15 +64,8 @@ def _test(arguments: argparse.Namespace, out: TextIO) -> int:
         lost = bool(results) and results[-1].device_lost
         results.append(_not_run(name, regime) if lost else session.run(name))
         _write(out, results[-1].as_json())
-    summary = Summary(
-        bundle=str(session.bundle.directory),
-        mode=session.backend.mode,
-        device=session.backend.describe(),
-        seed=seed,
-        versions=session.versions(),
-        counts=count(results),
-        seconds=time.perf_counter() - start,
-    )
+    seconds = time.perf_counter() - start
+    summary = replace(session.summary(), counts=count(results), seconds=seconds)
     _write(out, summary.as_json())
     print(table(results, summary), file=shown)
     return 0 if summary.passed else 1

@@ -11,7 +11,7 @@ from typing import Any
 
 
 class BundleError(Exception):
-    """The bundle can't be read, or its two files do not belong together."""
+    """The bundle can't be read."""
 
 
 @dataclass(frozen=True)
@@ -31,12 +31,15 @@ class Regime:
 class Bundle:
     """What the runner needs to know of a bundle.
 
+    `sha256` is that of the file as it is; `edited` says that it is not the one that was rendered.
     `arguments` and `returns` are names in the order of the entry function; a name in both is updated in place.
-    `problem` is the family's own data, passed on unread.
+    `problem` is the family's own data, passed on unread. `sha256` is that of the emitted file as it is now; it is
+    `edited` where the manifest has another.
     """
 
     directory: Path
     sha256: str
+    edited: bool
     entry: str
     arguments: tuple[str, ...]
     returns: tuple[str, ...]
@@ -56,27 +59,21 @@ class Bundle:
 
 
 def read_bundle(directory: str | Path) -> Bundle:
-    """Reads a bundle; raises `BundleError` if a file or a key is missing or the bytes differ from the manifest's."""
+    """Reads a bundle; raises `BundleError` if a file or a key is missing."""
     directory = Path(directory).resolve()
     try:
         manifest = json.loads((directory / "manifest.json").read_text())
         sha256 = hashlib.sha256((directory / "submission.py").read_bytes()).hexdigest()
-        bundle = _bundle(directory, manifest)
+        return _bundle(directory, manifest, sha256)
     except OSError as error:
         raise BundleError(f"{error.filename}: {error.strerror}") from error
     except ValueError as error:
         raise BundleError(f"{directory / 'manifest.json'} is not JSON: {error}") from error
     except KeyError as error:
         raise BundleError(f"{directory / 'manifest.json'} has no key {error}") from error
-    if sha256 != bundle.sha256:
-        raise BundleError(
-            f"{bundle.source} has sha256 {sha256}, its manifest says {bundle.sha256}: "
-            "the file was changed after it was rendered; render it again"
-        )
-    return bundle
 
 
-def _bundle(directory: Path, manifest: Mapping[str, Any]) -> Bundle:
+def _bundle(directory: Path, manifest: Mapping[str, Any], sha256: str) -> Bundle:
     regimes = [
         Regime(
             entry["name"],
@@ -87,7 +84,8 @@ def _bundle(directory: Path, manifest: Mapping[str, Any]) -> Bundle:
     ]
     return Bundle(
         directory=directory,
-        sha256=manifest["bytes_sha256"],
+        sha256=sha256,
+        edited=sha256 != manifest["bytes_sha256"],
         entry=manifest["entry"],
         arguments=tuple(manifest["arguments"]),
         returns=tuple(manifest["returns"]),

@@ -76,9 +76,14 @@ def _failure(plain: Mapping[str, Any]) -> Failure:
 
 @dataclass(frozen=True)
 class Summary:
-    """The last record: what ran, on what, and how it came out."""
+    """The last record: what ran, on what, and how it came out.
+
+    `sha256` is that of the file that ran; `edited` says that it is not the one that was rendered.
+    """
 
     bundle: str
+    sha256: str
+    edited: bool
     mode: str
     device: str
     seed: int
@@ -95,6 +100,11 @@ class Summary:
     def as_json(self) -> dict[str, Any]:
         """Plain data with `record: summary`."""
         return {"record": "summary", **dataclasses.asdict(self), "passed": self.passed}
+
+    @classmethod
+    def from_json(cls, plain: Mapping[str, Any]) -> Summary:
+        """The inverse of `as_json`."""
+        return cls(**{f.name: plain[f.name] for f in dataclasses.fields(cls)})
 
 
 def count(results: Iterable[CaseResult]) -> dict[str, int]:

@@ -24,12 +24,8 @@ class Server:
         except tuple(REFUSALS) as error:
             return {"refused": {"code": REFUSALS[type(error)], "message": str(error)}}
         self._session = session
-        return {
-            "units": session.units(payload["filter"]),
-            "mode": session.backend.mode,
-            "device": session.backend.describe(),
-            "versions": session.versions(),
-        }
+        units = session.units(payload["filter"])
+        return {"units": units, "summary": session.summary().as_json()}
 
     def run(self, payload: dict[str, Any], emit: Emit) -> dict[str, Any]:
         """Takes `unit`; gives its result."""

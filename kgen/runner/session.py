@@ -12,7 +12,7 @@ from kgen.runner.case import Case
 from kgen.runner.execute import Executor
 from kgen.runner.faults import NoDevice, Untrusted
 from kgen.runner.problem import Asker, ProblemError
-from kgen.runner.results import CaseResult
+from kgen.runner.results import CaseResult, Summary
 
 REFUSALS = {
     BundleError: "KG716",
@@ -62,16 +62,17 @@ class Session:
         case = self._cases[name]
         return self._executor.run(case, twice=case is self._by_regime[case.regime][0])
 
-    def versions(self) -> dict[str, str]:
-        """What took part."""
-        import torch
-        import triton
-
-        return {
-            "python": platform.python_version(),
-            "torch": torch.__version__,
-            "triton": triton.__version__,
-        }
+    def summary(self) -> Summary:
+        """What runs on what, before anything has run."""
+        return Summary(
+            bundle=str(self.bundle.directory),
+            sha256=self.bundle.sha256,
+            edited=self.bundle.edited,
+            mode=self.backend.mode,
+            device=self.backend.describe(),
+            seed=self.seed,
+            versions=_versions(),
+        )
 
 
 def make_backend(mode: str) -> Backend:
@@ -91,3 +92,17 @@ def make_backend(mode: str) -> Backend:
     from kgen.runner.gpu import Gpu
 
     return Gpu()
+
+
+def _versions() -> dict[str, str]:
+    """What took part."""
+    import numpy
+    import torch
+    import triton
+
+    return {
+        "python": platform.python_version(),
+        "torch": torch.__version__,
+        "triton": triton.__version__,
+        "numpy": numpy.__version__,
+    }

@@ -16,12 +16,20 @@ def table(results: Sequence[CaseResult], summary: Summary) -> str:
         for failure in result.failures:
             at = f"submission.py:{failure.line}: " if failure.line else ""
             lines.append(f"        {failure.code}: {at}{failure.message}")
+    if summary.edited:
+        lines.append(
+            "submission.py was edited after it was rendered: this is about the edited file"
+        )
     counts = ", ".join(f"{number} {status}" for status, number in summary.counts.items() if number)
     versions = ", ".join(f"{name} {version}" for name, version in summary.versions.items())
     lines.append(
         f"{counts or 'no case ran'} in {summary.seconds:.1f} s; seed {summary.seed}; "
         f"{summary.device}; {versions}"
     )
+    if summary.edited:
+        lines.append(
+            "note: submission.py was edited after it was rendered; what was tested is the edited file"
+        )
     return "\n".join(lines)
 
 

@@ -52,13 +52,13 @@ class Expressions:
         self.origin = origin
         self.trees: dict[Key, Expr] = {}
         self.problems: list[Diagnostic] = []
+        everything, static = self.axes.everything(), self.axes.static()
         for name, bounds in self.axes.ranges().items():
-            runtime = self.axes.is_runtime(name)
-            scope = self.axes.everything() if runtime else self.axes.static()
+            scope = everything if self.axes.is_runtime(name) else static
             for index, bound in enumerate(bounds):
                 self._read(("axes", name, "range", index), bound, ("int",), scope)
         for index, condition in _conditions(document):
-            self._read(("regimes", index, "when"), condition, ("bool",), self.axes.static())
+            self._read(("regimes", index, "when"), condition, ("bool",), static)
         for slot in slots:
             self._read(slot.key, _value(document, slot.key), slot.gives, self.axes.slot(slot))
 

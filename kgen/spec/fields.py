@@ -162,10 +162,12 @@ def parameter(value: object) -> int | bool | str:
 
 def each_once(items: tuple) -> tuple:
     """A list, refused where it has an item twice."""
+    seen = set()
     for index, item in enumerate(items):
-        if item in items[:index]:
+        if item in seen:
             shown = "none" if item is None else item
             raise problem("KG207", f"`{shown}` is there twice", "keep one of them", (index,))
+        seen.add(item)
     return items
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -17,6 +18,11 @@ class Origin:
 
     root: Node
     texts: Mapping[str, str]
+
+    @functools.cached_property
+    def lines(self) -> Mapping[str, tuple[str, ...]]:
+        """The lines of each text."""
+        return {name: split_lines(text) for name, text in self.texts.items()}
 
     def place(self, *key: str | int, span: Span | None = None, on_key: bool = False) -> Place:
         """The place of the value at `key`, or of its nearest ancestor that the document has.
@@ -44,7 +50,7 @@ class Origin:
     ) -> Diagnostic:
         """A diagnostic at `place(*key, span, on_key)`, with the line it stands in."""
         place = self.place(*key, span=span, on_key=on_key)
-        lines = split_lines(self.texts[place.file])
+        lines = self.lines[place.file]
         source = lines[place.line - 1] if place.line <= len(lines) else ""
         return Diagnostic(
             code, printable(message), place, printable(hint), source_line(source), severity
@@ -53,7 +59,11 @@ class Origin:
     def order(self, diagnostic: Diagnostic) -> tuple:
         """A sort key: by file in the order they were read, then by position."""
         place = diagnostic.place
-        return list(self.texts).index(place.file), place.line, place.column, diagnostic.code
+        return self._ranks[place.file], place.line, place.column, diagnostic.code
+
+    @functools.cached_property
+    def _ranks(self) -> Mapping[str, int]:
+        return {name: rank for rank, name in enumerate(self.texts)}
 
 
 def _within(mark: Mark, span: Span) -> Place:

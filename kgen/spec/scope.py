@@ -75,7 +75,11 @@ class DeclaredAxes:
         if slot.names:
             return Scope(slot.names, {}, slot.functions)
         refused = {
-            name: Refusal("KG310", f"`{name}` is not constant, and this is fixed when rendering")
+            name: Refusal(
+                "KG310",
+                f"`{name}` is not constant, and this is fixed when rendering",
+                "use axes with `const` only",
+            )
             for name, kind in self.kinds.items()
             if name not in self.constants and kind != "unknown"
         }

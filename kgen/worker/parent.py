@@ -41,7 +41,7 @@ class Worker:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            start_new_session=False,
+            start_new_session=True,
         )
         self._calls = 0
         self._answers: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()

@@ -17,25 +17,78 @@ ATTENTION = "specs/attention/gqa8_fp8_page1.yaml"
 NORM = "specs/norm/rms_4096.yaml"
 
 REFUSED = [
-    ("A18 key and value heads of different size", ATTENTION, ["axes.DV={const: 64}", "interface.returns=[out, dv]"], "KG405"),
-    ("A29 sink counted per split", ATTENTION, ["masking.sinks=true"], "KG409: variant split_k does not cover masking.sinks: true"),
-    ("A30 sink scaled or capped", ATTENTION, ["masking.sinks=true", "masking.softcap=5.0"], "KG409"),
-    ("A38 softcap that overflows", ATTENTION, ["masking.softcap=50.0"], "does not cover masking.softcap: 50.0"),
+    (
+        "A18 key and value heads of different size",
+        ATTENTION,
+        ["axes.DV={const: 64}", "interface.returns=[out, dv]"],
+        "KG405",
+    ),
+    (
+        "A29 sink counted per split",
+        ATTENTION,
+        ["masking.sinks=true"],
+        "KG409: variant split_k does not cover masking.sinks: true",
+    ),
+    (
+        "A30 sink scaled or capped",
+        ATTENTION,
+        ["masking.sinks=true", "masking.softcap=5.0"],
+        "KG409",
+    ),
+    (
+        "A38 softcap that overflows",
+        ATTENTION,
+        ["masking.softcap=50.0"],
+        "does not cover masking.softcap: 50.0",
+    ),
     ("A41 scales per head", ATTENTION, ["scales.k=per_head"], "allowed: `none`, `per_tensor`"),
     ("A45 e5m2 storage", ATTENTION, ["dtypes.kv=fp8_e5m2"], "fp8_e4m3"),
     ("A45 bytes as storage", ATTENTION, ["dtypes.kv=uint8"], "fp8_e4m3"),
     ("A47 sparse indices", ATTENTION, ["layout.cache=sparse"], "paged_nhd"),
-    ("A55 ragged queries", ATTENTION, ["interface.args=[q, k_cache, v_cache, block_table, seq_lens, k_scale, v_scale, window, cu_q]"], "KG404: interface.args names `cu_q`"),
-    ("A54 tokens that see later ones", ATTENTION, ["masking.causal=false"], "does not cover masking.causal: false"),
+    (
+        "A55 ragged queries",
+        ATTENTION,
+        [
+            "interface.args=[q, k_cache, v_cache, block_table, seq_lens, k_scale, v_scale, window, cu_q]"
+        ],
+        "KG404: interface.args names `cu_q`",
+    ),
+    (
+        "A54 tokens that see later ones",
+        ATTENTION,
+        ["masking.causal=false"],
+        "does not cover masking.causal: false",
+    ),
     ("G1 split-K GEMV", NORM, ["family=gemv"], "gemv"),
     ("G36 router", NORM, ["family=router"], "router"),
-    ("G95 Gemma's 1 + w", NORM, ["norm={op: gemma, formula: x * rsqrt(mean(x * x) + EPS) * (1 + weight)}"], "KG409: variant rms does not cover norm.op: gemma"),
-    ("G98 add and norm", NORM, ["interface.args=[x, residual, weight]"], "KG404: interface.args names `residual`"),
-    ("G110 layer norm", NORM, ["norm={op: layer, formula: (x - mean(x)) * rsqrt(mean((x - mean(x)) * (x - mean(x))) + EPS)}"], "does not cover norm.op: layer"),
+    (
+        "G95 Gemma's 1 + w",
+        NORM,
+        ["norm={op: gemma, formula: x * rsqrt(mean(x * x) + EPS) * (1 + weight)}"],
+        "KG409: variant rms does not cover norm.op: gemma",
+    ),
+    (
+        "G98 add and norm",
+        NORM,
+        ["interface.args=[x, residual, weight]"],
+        "KG404: interface.args names `residual`",
+    ),
+    (
+        "G110 layer norm",
+        NORM,
+        [
+            "norm={op: layer, formula: (x - mean(x)) * rsqrt(mean((x - mean(x)) * (x - mean(x))) + EPS)}"
+        ],
+        "does not cover norm.op: layer",
+    ),
 ]
 
 
-@pytest.mark.parametrize(("overrides", "spec", "message"), [(o, s, m) for _, s, o, m in REFUSED], ids=[row[0] for row in REFUSED])
+@pytest.mark.parametrize(
+    ("overrides", "spec", "message"),
+    [(o, s, m) for _, s, o, m in REFUSED],
+    ids=[row[0] for row in REFUSED],
+)
 def test_it_is_refused(root: Path, overrides: list[str], spec: str, message: str):
     with pytest.raises(KgenError) as caught:
         build(load(root / spec, overrides))

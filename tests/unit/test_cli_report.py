@@ -45,7 +45,16 @@ def test_results_go_to_stdout_and_diagnostics_to_stderr(capsys):
             report.diagnose([diagnostic()])
     printed = capsys.readouterr()
     assert printed.out == "proved 3\n"
-    assert printed.err == str(diagnostic()) + "\n"
+    assert printed.err == f"{diagnostic()}\nkgen check: 1 error\n"
+
+
+def test_a_person_is_told_how_many_there_are_of_each_severity(capsys):
+    with pytest.raises(typer.Exit):
+        with reporting("check", as_json=False) as report:
+            kinds = (Severity.INFO, Severity.FINDING, Severity.FINDING)
+            report.diagnose(map(diagnostic, kinds))
+    last = capsys.readouterr().err.splitlines()[-1]
+    assert last == "kgen check: 2 findings, 1 for information"
 
 
 def test_a_program_reads_one_object_with_every_diagnostic_of_an_error(capsys):
@@ -96,6 +105,19 @@ def test_colour_only_on_a_terminal_that_wants_it(terminal, no_color, coloured, m
     assert ("\x1b[" in printed) == coloured
     if not coloured:
         assert printed == str(diagnostic()) + "\n"
+
+
+def test_progress_is_one_line_on_a_terminal_and_nothing_elsewhere(monkeypatch, capsys):
+    report = Report("compile", as_json=False)
+    report.progress("1 of 2")
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    report.progress("1 of 2")
+    report.say("done")
+    printed = capsys.readouterr()
+    assert (printed.out, printed.err) == ("done\n", "\r\x1b[K1 of 2\r\x1b[K")
+    Report("compile", as_json=True).progress("1 of 2")
+    assert capsys.readouterr().err == ""
 
 
 def test_brackets_in_a_message_are_text_not_markup(monkeypatch, capsys):

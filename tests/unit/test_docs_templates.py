@@ -15,7 +15,9 @@ from kgen.spec import load
 
 
 def _documented(root: Path):
-    location = importlib.util.spec_from_file_location("documented", root / "tests" / "documented.py")
+    location = importlib.util.spec_from_file_location(
+        "documented", root / "tests" / "documented.py"
+    )
     module = importlib.util.module_from_spec(location)
     location.loader.exec_module(module)
     return module
@@ -33,5 +35,9 @@ def test_the_example_is_checked_and_rendered(root, tmp_path):
 
 def test_every_key_of_a_declaration_is_documented(root):
     text = (root / "docs" / "templates.md").read_text()
-    missing = [key for key in Variant.model_fields if not re.search(rf"^\| .*`{key}`|^{key}:", text, re.MULTILINE)]
+    missing = [
+        key
+        for key in Variant.model_fields
+        if not re.search(rf"^\| .*`{key}`|^{key}:", text, re.MULTILINE)
+    ]
     assert missing == []

@@ -35,7 +35,10 @@ def problems(plan):
 
 def test_a_regime_has_one_case_for_each_value_of_its_case_axes(plan):
     decode, verify, rest = plan().regimes
-    axes = [[dict(case.axes) for group in regime.groups for case in group.cases] for regime in (decode, verify)]
+    axes = [
+        [dict(case.axes) for group in regime.groups for case in group.cases]
+        for regime in (decode, verify)
+    ]
     assert axes == [
         [{"Q": 1, "WINDOW": None}, {"Q": 1, "WINDOW": 4096}],
         [{"Q": 8, "WINDOW": 4096}],
@@ -57,7 +60,13 @@ def test_what_follows_from_constants_is_a_number_and_the_rest_is_derived_at_laun
 def test_dimensions_with_one_element_have_no_stride(plan):
     split = plan().regimes[0].groups[0].kernels[0]
     names = [argument.name for argument in split.arguments if argument.kind == "stride"]
-    assert names == ["stride_q_b", "stride_q_h", "stride_k_page", "stride_v_page", "stride_block_table_b"]
+    assert names == [
+        "stride_q_b",
+        "stride_q_h",
+        "stride_k_page",
+        "stride_v_page",
+        "stride_block_table_b",
+    ]
 
 
 def test_every_stride_is_64_bits_wide_and_every_size_32(plan):
@@ -72,7 +81,11 @@ def test_every_stride_is_64_bits_wide_and_every_size_32(plan):
 
 def test_strides_of_outputs_are_multiples_of_16_where_inner_extents_say_so(plan):
     combine = plan().regimes[0].groups[0].kernels[1]
-    divisible = {argument.name: argument.divisible for argument in combine.arguments if argument.kind == "stride"}
+    divisible = {
+        argument.name: argument.divisible
+        for argument in combine.arguments
+        if argument.kind == "stride"
+    }
     assert divisible == {"stride_out_b": True, "stride_out_h": True}
     combine = plan("specs/attention/gqa8_bf16_page16.yaml").regimes[0].groups[0].kernels[1]
     assert {a.name for a in combine.arguments if a.kind == "stride" and not a.divisible} == set()
@@ -104,23 +117,71 @@ def test_a_fallback_that_serves_nothing_outside_keeps_to_the_declared_axes(plan)
 @pytest.mark.parametrize(
     ("overrides", "message", "advice"),
     [
-        (["regimes.decode.tile.BLOCK_N='128'"], "KG411: tile.BLOCK_N is an integer, not the text '128'", "16 to 512"),
-        (["regimes.decode.tile.BLOCK_N=true"], "KG411: tile.BLOCK_N is an integer, not the truth value true", "16 to 512"),
-        (["regimes.decode.tile.BLOCK_N=-4"], "KG411: tile.BLOCK_N is -4, less than 16", "16 to 512"),
-        (["regimes.decode.tile.BLOCK_N=1000000000000"], "is 1000000000000, more than 512", "16 to 512"),
-        (["regimes.decode.launch.num_warps=3"], "KG411: launch.num_warps cannot be 3", "one of 1, 2, 4, 8"),
-        (["regimes.decode.tile={BLOCK_K: 64}"], "KG410: variant split_k has no parameter tile.BLOCK_K", "tile.BLOCK_N"),
-        (["regimes.decode.variant=splitk"], "there is no variant splitk of attention", "did you mean split_k?"),
+        (
+            ["regimes.decode.tile.BLOCK_N='128'"],
+            "KG411: tile.BLOCK_N is an integer, not the text '128'",
+            "16 to 512",
+        ),
+        (
+            ["regimes.decode.tile.BLOCK_N=true"],
+            "KG411: tile.BLOCK_N is an integer, not the truth value true",
+            "16 to 512",
+        ),
+        (
+            ["regimes.decode.tile.BLOCK_N=-4"],
+            "KG411: tile.BLOCK_N is -4, less than 16",
+            "16 to 512",
+        ),
+        (
+            ["regimes.decode.tile.BLOCK_N=1000000000000"],
+            "is 1000000000000, more than 512",
+            "16 to 512",
+        ),
+        (
+            ["regimes.decode.launch.num_warps=3"],
+            "KG411: launch.num_warps cannot be 3",
+            "one of 1, 2, 4, 8",
+        ),
+        (
+            ["regimes.decode.tile={BLOCK_K: 64}"],
+            "KG410: variant split_k has no parameter tile.BLOCK_K",
+            "tile.BLOCK_N",
+        ),
+        (
+            ["regimes.decode.variant=splitk"],
+            "there is no variant splitk of attention",
+            "did you mean split_k?",
+        ),
         (["devices=[h20]"], "KG406: no device is named 'h20'", "h200"),
         (["targets=[sm_91]"], "KG407: no target is named 'sm_91'", "sm_90"),
-        (["masking.sinks=true"], "KG409: variant split_k does not cover masking.sinks: true", "it covers false"),
+        (
+            ["masking.sinks=true"],
+            "KG409: variant split_k does not cover masking.sinks: true",
+            "it covers false",
+        ),
         (["masking.softcap=30.0"], "does not cover masking.softcap: 30.0", "it covers none"),
         (["masking.causal=false"], "does not cover masking.causal: false", "it covers true"),
         (["dtypes.q=fp32"], "does not cover dtypes.q: fp32", "it covers bf16, fp16"),
-        (["interface.args=[q, k_cache, v_cache, block_table]"], "KG404: interface.args leaves out `seq_lens`", "needs `q`"),
-        (["interface.returns=[out, lse]"], "KG405: interface.returns names `lse`, which this spec does not have", "`out`"),
-        (["dtypes.kv=fp16", "dtypes.operand=bf16"], "KG403: bf16 operands would round an fp16 cache", "operand: auto"),
-        (["regimes.rest.fallback=torch"], "KG417: attention has no torch path to fall back to", "generic"),
+        (
+            ["interface.args=[q, k_cache, v_cache, block_table]"],
+            "KG404: interface.args leaves out `seq_lens`",
+            "needs `q`",
+        ),
+        (
+            ["interface.returns=[out, lse]"],
+            "KG405: interface.returns names `lse`, which this spec does not have",
+            "`out`",
+        ),
+        (
+            ["dtypes.kv=fp16", "dtypes.operand=bf16"],
+            "KG403: bf16 operands would round an fp16 cache",
+            "operand: auto",
+        ),
+        (
+            ["regimes.rest.fallback=torch"],
+            "KG417: attention has no torch path to fall back to",
+            "generic",
+        ),
         (
             ["axes.Q={range: [1, 8]}"],
             "KG412: variant split_k takes Q as a constant, but Q is a range here",
@@ -128,7 +189,9 @@ def test_a_fallback_that_serves_nothing_outside_keeps_to_the_declared_axes(plan)
         ),
     ],
 )
-def test_what_cannot_be_planned_is_said_with_its_place_and_what_to_write(problems, overrides, message, advice):
+def test_what_cannot_be_planned_is_said_with_its_place_and_what_to_write(
+    problems, overrides, message, advice
+):
     text = problems(ATTENTION, *overrides)
     assert message in text
     assert advice in text
@@ -138,12 +201,19 @@ def test_a_window_axis_under_another_name_is_refused(problems, root, tmp_path):
     text = (root / ATTENTION).read_text().replace("WINDOW", "SLIDING")
     spec = tmp_path / "spec.yaml"
     spec.write_text(text)
-    assert "KG401: the window axis is called 'SLIDING', but kernels know it as WINDOW" in problems(str(spec))
+    assert "KG401: the window axis is called 'SLIDING', but kernels know it as WINDOW" in problems(
+        str(spec)
+    )
 
 
 def test_a_window_that_nobody_can_choose_is_refused(problems):
-    text = problems(ATTENTION, "interface.args=[q, k_cache, v_cache, block_table, seq_lens, k_scale, v_scale]")
-    assert "KG402: WINDOW has several values, but the interface takes no argument to choose one" in text
+    text = problems(
+        ATTENTION, "interface.args=[q, k_cache, v_cache, block_table, seq_lens, k_scale, v_scale]"
+    )
+    assert (
+        "KG402: WINDOW has several values, but the interface takes no argument to choose one"
+        in text
+    )
 
 
 def test_all_problems_are_reported_at_once(problems):
@@ -158,5 +228,7 @@ def test_an_override_is_where_its_problem_is(problems):
 def test_a_problem_of_the_file_is_at_its_line(problems, root, tmp_path):
     spec = tmp_path / "spec.yaml"
     spec.write_text((root / ATTENTION).read_text().replace("sinks: false", "sinks: true"))
-    line = next(n for n, text in enumerate(spec.read_text().splitlines(), 1) if "sinks: true" in text)
+    line = next(
+        n for n, text in enumerate(spec.read_text().splitlines(), 1) if "sinks: true" in text
+    )
     assert f"spec.yaml:{line}:" in problems(str(spec))

@@ -14,7 +14,10 @@ from kgen.plan.templates import Templates
 from kgen.spec import load
 
 ATTENTION = "specs/attention/gqa8_fp8_page1.yaml"
-SPECS = sorted(str(path.relative_to(Path(__file__).parents[2])) for path in Path(__file__).parents[2].glob("specs/*/*.yaml"))
+SPECS = sorted(
+    str(path.relative_to(Path(__file__).parents[2]))
+    for path in Path(__file__).parents[2].glob("specs/*/*.yaml")
+)
 
 
 @pytest.fixture
@@ -33,7 +36,9 @@ def test_every_spec_is_wholly_proved(checked, spec):
 
 
 def test_splits_are_proved_for_every_length_and_every_number_of_parts(checked):
-    says = {one.says for one in checked().obligations if one.subject == "keys are divided into parts"}
+    says = {
+        one.says for one in checked().obligations if one.subject == "keys are divided into parts"
+    }
     assert says == {
         "there is at least one part and at most MAX_SPLITS",
         "any number of parts holds every one of the keys",
@@ -42,6 +47,10 @@ def test_splits_are_proved_for_every_length_and_every_number_of_parts(checked):
         "a part that is combined holds something, so it was written",
         "a part that is not combined is empty",
     }
+
+
+def test_a_single_part_is_proved_too(checked):
+    assert checked(ATTENTION, "regimes.decode.splits.max=1").clean
 
 
 def _finding(result: Checked, code: str) -> str:
@@ -57,7 +66,10 @@ def test_a_constraint_that_fails_names_values_and_parameters(checked):
 
 
 def test_shared_memory_beyond_the_device_is_found(checked):
-    text = _finding(checked(ATTENTION, "regimes.decode.tile.BLOCK_N=512", "regimes.decode.launch.num_stages=8"), "KG420")
+    text = _finding(
+        checked(ATTENTION, "regimes.decode.tile.BLOCK_N=512", "regimes.decode.launch.num_stages=8"),
+        "KG420",
+    )
     assert "<= 232448 bytes, before the compiler's own needs is false" in text
 
 
@@ -114,11 +126,23 @@ def variant(root: Path, tmp_path: Path):
     ("old", "new", "says"),
     [
         ("max(1, min(MAX_SPLITS,", "max(0, min(MAX_SPLITS,", "there is at least one part"),
-        ("max(1, min(MAX_SPLITS,", "max(1, min(MAX_SPLITS + 1,", "there is at least one part and at most MAX_SPLITS"),
+        (
+            "max(1, min(MAX_SPLITS,",
+            "max(1, min(MAX_SPLITS + 1,",
+            "there is at least one part and at most MAX_SPLITS",
+        ),
         ('value: "max(16, next_pow2(ROWS))"', "value: ROWS + 16", "BLOCK_M is a power of two"),
         ('value: "max(16, next_pow2(ROWS))"', "value: next_pow2(ROWS)", "is at least 16 each way"),
-        ("rows: {extent: ROWS, tile: BLOCK_M", "rows: {extent: 2 * ROWS + 1, tile: BLOCK_M", "tiles of BLOCK_M reach"),
-        ("partial_max: {dtype: fp32, dims: {b: B, h: HK, s: SPLITS", "partial_max: {dtype: fp32, dims: {b: B, h: HK, s: SPLITS - 1", "partial_max has room"),
+        (
+            "rows: {extent: ROWS, tile: BLOCK_M",
+            "rows: {extent: 2 * ROWS + 1, tile: BLOCK_M",
+            "tiles of BLOCK_M reach",
+        ),
+        (
+            "partial_max: {dtype: fp32, dims: {b: B, h: HK, s: SPLITS",
+            "partial_max: {dtype: fp32, dims: {b: B, h: HK, s: SPLITS - 1",
+            "partial_max has room",
+        ),
     ],
 )
 def test_a_wrong_declaration_is_refuted(checked, variant, old, new, says):
@@ -129,5 +153,7 @@ def test_a_wrong_declaration_is_refuted(checked, variant, old, new, says):
 
 def test_unknown_is_a_finding_too(checked, variant):
     """A statement that the algebra cannot lower is not passed over."""
-    result = checked(ATTENTION, templates=variant("require: is_pow2(BLOCK_N)", "require: sqrt(B) >= 1"))
+    result = checked(
+        ATTENTION, templates=variant("require: is_pow2(BLOCK_N)", "require: sqrt(B) >= 1")
+    )
     assert "could not be proved" in _finding(result, "KG421")

@@ -59,7 +59,11 @@ def test_one_kernel_for_each_text_and_one_launcher_for_each_group(rendered):
 
 def test_regimes_with_the_same_text_share_kernels(rendered):
     functions = _functions(rendered("specs/attention/gqa8_bf16_page16.yaml").text)
-    assert [name for name in functions if name.endswith("_kernel")] == ["split_kernel", "combine_kernel", "attend_kernel"]
+    assert [name for name in functions if name.endswith("_kernel")] == [
+        "split_kernel",
+        "combine_kernel",
+        "attend_kernel",
+    ]
 
 
 def test_dead_branches_and_unused_arguments_are_gone(rendered):
@@ -72,14 +76,33 @@ def test_dead_branches_and_unused_arguments_are_gone(rendered):
         if name.endswith("_kernel"):
             used = {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
             assert set(parameters[name]) <= used
-            assert not any(isinstance(one, ast.If) and isinstance(one.test, ast.Name) for one in ast.walk(node))
+            assert not any(
+                isinstance(one, ast.If) and isinstance(one.test, ast.Name) for one in ast.walk(node)
+            )
 
 
-def test_only_declared_arguments_are_specialised(rendered):
+def test_only_declared_arguments_are_specialised_and_every_number_has_its_type(rendered):
     text = rendered().text
-    kernel = text[: text.index("def split_kernel")].rsplit("@triton.jit", 1)[1]
-    assert 'do_not_specialize=["stride_block_table_b", "CAP", "SPLITS"]' in kernel
-    assert 'do_not_specialize_on_alignment=["p_block_table", "p_seq_lens", "p_k_scale"]' in kernel
+    decorator = text[: text.index("def split_kernel")].rsplit("@triton.jit", 1)[1]
+    listed = ast.literal_eval(decorator.strip()[1:-1].partition("=")[2])
+    assert listed == [
+        "p_block_table",
+        "p_seq_lens",
+        "p_k_scale",
+        "stride_block_table_b",
+        "CAP",
+        "SPLITS",
+    ]
+    arguments = _functions(text)["split_kernel"].args.args
+    types = {a.arg: ast.unparse(a.annotation) for a in arguments if a.annotation}
+    assert (types["stride_q_b"], types["CAP"], types["D"]) == (
+        "tl.int64",
+        "tl.int32",
+        "tl.constexpr",
+    )
+    assert [a.arg for a in arguments if not a.annotation] == [
+        a.arg for a in arguments if a.arg.startswith("p_")
+    ]
 
 
 def test_a_column_mask_is_written_only_where_the_tile_is_wider(rendered):
@@ -88,14 +111,25 @@ def test_a_column_mask_is_written_only_where_the_tile_is_wider(rendered):
 
 
 def test_the_file_imports_torch_and_triton_only(rendered):
-    imports = [node for node in ast.parse(rendered().text).body if isinstance(node, (ast.Import, ast.ImportFrom))]
-    assert [alias.name for node in imports for alias in node.names] == ["torch", "triton", "triton.language"]
+    imports = [
+        node
+        for node in ast.parse(rendered().text).body
+        if isinstance(node, (ast.Import, ast.ImportFrom))
+    ]
+    assert [alias.name for node in imports for alias in node.names] == [
+        "torch",
+        "triton",
+        "triton.language",
+    ]
 
 
 def test_an_imported_fallback_is_called_with_the_arguments(rendered):
     source = rendered(ATTENTION, 'regimes.rest.fallback={import: "serving.attention:decode"}')
     assert "from serving.attention import decode as fallback" in source.text
-    assert "return fallback(q, k_cache, v_cache, block_table, seq_lens, k_scale, v_scale, window)" in source.text
+    assert (
+        "return fallback(q, k_cache, v_cache, block_table, seq_lens, k_scale, v_scale, window)"
+        in source.text
+    )
     assert "attend_kernel" not in source.text
 
 
@@ -103,7 +137,11 @@ def test_a_spec_puts_no_text_of_its_own_into_code(rendered):
     evil = 'a "quoted" line\nimport os\n"""\nos.system("true")'
     source = rendered(NORM, f"doc={evil!r}")
     assert "import os" in source.text
-    assert not any("os" in ast.dump(node) and isinstance(node, ast.Import) for node in ast.walk(ast.parse(source.text)) if "os'" in ast.dump(node))
+    assert not any(
+        "os" in ast.dump(node) and isinstance(node, ast.Import)
+        for node in ast.walk(ast.parse(source.text))
+        if "os'" in ast.dump(node)
+    )
     assert all(line.startswith("#") for line in source.text.splitlines() if "os.system" in line)
 
 
@@ -158,7 +196,10 @@ def test_every_kernel_line_maps_to_the_template_line_that_wrote_it(rendered, roo
     number = next(n for n, line in enumerate(lines, 1) if "b_alpha = tl.exp2(b_m - b_ref)" in line)
     template, line = mapped[number - 1]
     assert index[template] == "shared/attention.py.j2"
-    assert "b_alpha = tl.exp2(b_m - b_ref)" in (root / "templates" / index[template]).read_text().splitlines()[line - 1]
+    assert (
+        "b_alpha = tl.exp2(b_m - b_ref)"
+        in (root / "templates" / index[template]).read_text().splitlines()[line - 1]
+    )
 
 
 def test_the_manifest_names_every_signature_once(rendered):
@@ -194,20 +235,80 @@ def template(root: Path, tmp_path: Path):
 @pytest.mark.parametrize(
     ("file", "old", "new", "message"),
     [
-        ("kernel.py.j2", "BLOCK_H)", "BLOCK_X)", "norm/rms/kernel.py.j2:4:1: KG507: the kernel uses BLOCK_X, which variant.yaml does not declare"),
-        ("kernel.py.j2", 'has("weight")', "nothing.here", "norm/rms/kernel.py.j2:13:1: KG509: kernel rms cannot be rendered: 'nothing' is undefined"),
-        ("kernel.py.j2", "{{ head() }}", "{{ head() }}{{ None }}", "KG509: kernel rms cannot be rendered: None would be printed"),
+        (
+            "kernel.py.j2",
+            "BLOCK_H)",
+            "BLOCK_X)",
+            "norm/rms/kernel.py.j2:4:1: KG507: the kernel uses BLOCK_X, which variant.yaml does not declare",
+        ),
+        (
+            "kernel.py.j2",
+            'has("weight")',
+            "nothing.here",
+            "norm/rms/kernel.py.j2:13:1: KG509: kernel rms cannot be rendered: 'nothing' is undefined",
+        ),
+        (
+            "kernel.py.j2",
+            "{{ head() }}",
+            "{{ head() }}{{ None }}",
+            "KG509: kernel rms cannot be rendered: None would be printed",
+        ),
         ("kernel.py.j2", "{% endmacro %}", "{% endmac %}", "KG508: the template does not parse"),
-        ("kernel.py.j2", "i_t = tl", "i_t = = tl", "KG510: kernel rms renders to what is no Python"),
-        ("kernel.py.j2", 'at("x", t="i_t")', 'at("x", row="i_t")', "KG509: kernel rms cannot be rendered: x has no dimension row; it has t, h"),
+        (
+            "kernel.py.j2",
+            "i_t = tl",
+            "i_t = = tl",
+            "KG510: kernel rms renders to what is no Python",
+        ),
+        (
+            "kernel.py.j2",
+            'at("x", t="i_t")',
+            'at("x", row="i_t")',
+            "KG509: kernel rms cannot be rendered: x has no dimension row; it has t, h",
+        ),
         ("kernel.py.j2", "{{ head() }}", "{{ head().__class__ }}", "KG509"),
-        ("variant.yaml", "constants: [H, EPS, BLOCK_H]", "constants: [H, EPS, BLOCK_H, SMS]", "KG506: kernel rms declares SMS, and its template never uses it"),
-        ("variant.yaml", "  NUM_WARPS:", "  SPARE: {key: tile.SPARE, default: 1, doc: nothing}\n  NUM_WARPS:", "KG506: it declares SPARE, and nothing uses it"),
-        ("variant.yaml", "lanes: [BLOCK_H]", "lane: [BLOCK_H]", "norm/rms/variant.yaml:27:1: KG201: unknown key `lane`"),
-        ("variant.yaml", "value: next_pow2(H)", "value: next_pow(H)", "KG502: this is no expression: "),
-        ("variant.yaml", "family: norm", "family: attention", "KG503: the folder norm/rms declares itself as family attention"),
-        ("variant.yaml", "tensors: [x, weight, out]\n    writes", "tensors: [x, weight, y, out]\n    writes", "KG415: kernel rms names tensor y, which the family does not have"),
-        ("variant.yaml", "labels:\n  padded: BLOCK_H > H", "labels:\n  padded: T > 1", "KG413: label padded of variant rms needs T before launch"),
+        (
+            "variant.yaml",
+            "constants: [H, EPS, BLOCK_H]",
+            "constants: [H, EPS, BLOCK_H, SMS]",
+            "KG506: kernel rms declares SMS, and its template never uses it",
+        ),
+        (
+            "variant.yaml",
+            "  NUM_WARPS:",
+            "  SPARE: {key: tile.SPARE, default: 1, doc: nothing}\n  NUM_WARPS:",
+            "KG506: it declares SPARE, and nothing uses it",
+        ),
+        (
+            "variant.yaml",
+            "lanes: [BLOCK_H]",
+            "lane: [BLOCK_H]",
+            "norm/rms/variant.yaml:27:1: KG201: unknown key `lane`",
+        ),
+        (
+            "variant.yaml",
+            "value: next_pow2(H)",
+            "value: next_pow(H)",
+            "KG502: this is no expression: ",
+        ),
+        (
+            "variant.yaml",
+            "family: norm",
+            "family: attention",
+            "KG503: the folder norm/rms declares itself as family attention",
+        ),
+        (
+            "variant.yaml",
+            "tensors: [x, weight, out]\n    writes",
+            "tensors: [x, weight, y, out]\n    writes",
+            "KG415: kernel rms names tensor y, which the family does not have",
+        ),
+        (
+            "variant.yaml",
+            "labels:\n  padded: BLOCK_H > H",
+            "labels:\n  padded: T > 1",
+            "KG413: label padded of variant rms needs T before launch",
+        ),
     ],
 )
 def test_a_wrong_template_is_said_with_its_place(rendered, template, file, old, new, message):
@@ -217,11 +318,17 @@ def test_a_wrong_template_is_said_with_its_place(rendered, template, file, old, 
 
 
 def test_a_text_that_no_label_explains_is_refused(rendered, template):
-    templates = template("norm/rms", "variant.yaml", "labels:\n  padded: BLOCK_H > H\n", "labels:\n  padded: 1 > 0\n")
+    templates = template(
+        "norm/rms", "variant.yaml", "labels:\n  padded: BLOCK_H > H\n", "labels:\n  padded: 1 > 0\n"
+    )
     source = rendered("specs/norm/rms_odd.yaml", templates=templates)
     assert "mask=m_h" in source.text
     folder = templates.roots[0] / "norm" / "rms" / "kernel.py.j2"
-    folder.write_text(folder.read_text().replace("{% if label.padded %}\n    m_h", "{% if label.unknown %}\n    m_h"))
+    folder.write_text(
+        folder.read_text().replace(
+            "{% if label.padded %}\n    m_h", "{% if label.unknown %}\n    m_h"
+        )
+    )
     with pytest.raises(KgenError, match="has no attribute 'unknown'"):
         rendered("specs/norm/rms_odd.yaml", templates=Templates([templates.roots[0]]))
 

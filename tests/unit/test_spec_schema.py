@@ -10,8 +10,8 @@ from pydantic import BaseModel
 
 from kgen.spec.attention import AttentionSpec
 from kgen.spec.load import FAMILIES
+from kgen.spec.lookup import flow, model_at
 from kgen.spec.schema import json_schema, schema_text
-from kgen.spec.translate import flow, model_at
 
 
 def models(model: type[BaseModel]) -> Iterator[type[BaseModel]]:

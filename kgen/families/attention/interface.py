@@ -12,7 +12,18 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from kgen.expr import evaluate
-from kgen.families.model import Binding, Dim, Family, Tensor, Value
+from kgen.families.model import (
+    Accesses,
+    Binding,
+    Chosen,
+    Contents,
+    Dim,
+    Family,
+    Lookup,
+    ReadOnce,
+    Tensor,
+    Value,
+)
 
 if TYPE_CHECKING:
     from kgen.diagnostics import Diagnostic
@@ -164,7 +175,11 @@ def _context(spec: Spec) -> Mapping[str, Any]:
         "PAGE": document.layout.page_size,
         "operand": {"bf16": "tl.bfloat16", "fp16": "tl.float16"}[used],
         "operand_name": used,
-        "cast": "" if document.dtypes.kv == used else f".to(tl.{'bfloat16' if used == 'bf16' else 'float16'})",
+        "cast": (
+            ""
+            if document.dtypes.kv == used
+            else f".to(tl.{'bfloat16' if used == 'bf16' else 'float16'})"
+        ),
         "cast_query": document.dtypes.q != used,
         # fp16 ends at 65504, bf16 does not
         "scaled_query": used == "fp16" and document.dtypes.q == "bf16",
@@ -189,6 +204,25 @@ def _problem(spec: Spec) -> Mapping[str, Any]:
     }
 
 
+def _accesses(spec: Spec) -> Accesses:
+    """Lengths may be anything; page ids are promised for pages that hold a live token.
+
+    Of a request with LIVE tokens, keys and values of positions FIRST to LIVE - 1 are read: those that some query sees.
+    """
+    first = Chosen("max(LIVE - Q + 1 - WINDOW, 0)", when="WINDOW != none")
+    over = {"b": ("0", "B"), "h": ("0", "HK"), "p": ("FIRST", "LIVE"), "d": ("0", "D")}
+    page = {"page": Lookup("block_table", ("b", "p // PAGE"))}
+    return Accesses(
+        values={"LENGTH": Lookup("seq_lens", ("b",))},
+        let={"LIVE": Chosen("clamp(LENGTH, 0, CAP)"), "FIRST": first},
+        contents=(Contents("block_table", "0", "PAGES - 1", "page * PAGE < LIVE"),),
+        reads=tuple(
+            ReadOnce(cache, over, ("page", "p % PAGE", "h", "d"), page)
+            for cache in ("k_cache", "v_cache")
+        ),
+    )
+
+
 FAMILY = Family(
     name="attention",
     tensors=_tensors,
@@ -199,6 +233,7 @@ FAMILY = Family(
     check=_check,
     context=_context,
     problem=_problem,
+    accesses=_accesses,
     limits={
         "B": (1, 2**31 - 1),
         "Q": (1, 4096),

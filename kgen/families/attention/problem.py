@@ -18,6 +18,7 @@ from typing import Any
 import torch
 
 from kgen.families.cases import expand, regime_of, values_of
+from kgen.families.memory import far_apart
 from kgen.runner.case import Case, Expected
 
 TORCH = {
@@ -89,14 +90,21 @@ def _edge_cases(problem: Mapping[str, Any], mode: str) -> list[Case]:
     if problem["outside"] == "fallback" and "values" in problem["axes"]["Q"]:
         queries.append(max(queries) + 1)
     found = [_case(problem, 0, queries[0], _windows(problem)[0], [], "plain")]
-    for b, q, window in itertools.product(values_of(problem["axes"]["B"], (1, 3)), queries, _windows(problem)):
+    for b, q, window in itertools.product(
+        values_of(problem["axes"]["B"], (1, 3)), queries, _windows(problem)
+    ):
         lengths = _edge_lengths(problem, q, window, mode)
         lengths += lengths[: -len(lengths) % b]
-        found += [_case(problem, b, q, window, list(group), "plain") for group in zip(*[iter(lengths)] * b)]
+        found += [
+            _case(problem, b, q, window, list(group), "plain")
+            for group in zip(*[iter(lengths)] * b)
+        ]
     return found
 
 
-def _edge_lengths(problem: Mapping[str, Any], queries: int, window: int | None, mode: str) -> list[int]:
+def _edge_lengths(
+    problem: Mapping[str, Any], queries: int, window: int | None, mode: str
+) -> list[int]:
     """Lengths around a tile, a page and a part; with a window, around a full one."""
     tile, chunk = _largest(problem, "BLOCK_N"), _largest(problem, "MIN_CHUNK")
     edges = {0, 1, tile - 1, tile, tile + 1, problem["page"], chunk + 1, queries - 1}
@@ -118,12 +126,12 @@ def _most_keys(problem: Mapping[str, Any]) -> int:
 
 
 def _layout_cases(problem: Mapping[str, Any]) -> list[Case]:
-    """The same work through padded, shifted and expanded tensors, lengths outside the table, and extreme queries."""
+    """The same work through padded, shifted, expanded and huge tensors, lengths outside the table, extreme queries."""
     axes = problem["axes"]
     b = values_of(axes["B"], (3,))[-1]
     window = _windows(problem)[0]
     lengths = [_largest(problem, "BLOCK_N") + 3, 5, 0][:b] + [7] * (b - 3)
-    layouts = ("padded", "shifted", "expanded", "overlong", "extreme")
+    layouts = ("padded", "shifted", "expanded", "far", "overlong", "extreme")
     return [
         _case(problem, b, q, window, lengths, layout)
         for q in values_of(axes["Q"], (1, 2))
@@ -144,7 +152,9 @@ def _workload_cases(problem: Mapping[str, Any], mode: str) -> list[Case]:
         lengths = given if len(given) == b else given[:1] * b
         if mode == "gpu" or sum(lengths) <= MOST_INTERPRETED_KEYS:
             q = axes.get("Q", values_of(problem["axes"]["Q"], (1,))[0])
-            found.append(_case(problem, b, q, axes.get("WINDOW", _windows(problem)[0]), lengths, "plain"))
+            found.append(
+                _case(problem, b, q, axes.get("WINDOW", _windows(problem)[0]), lengths, "check")
+            )
     return found
 
 
@@ -154,7 +164,12 @@ def _case(
     """A case whose table is just as wide as its longest request, with one page more in the cache than is needed."""
     page = problem["page"]
     capacity = -(-max([*lengths, 1]) // page) * page
-    axes: dict[str, int | None] = {"B": b, "Q": q, "CAP": capacity, "PAGES": b * (capacity // page) + 1}
+    axes: dict[str, int | None] = {
+        "B": b,
+        "Q": q,
+        "CAP": capacity,
+        "PAGES": b * (capacity // page) + 1,
+    }
     if "WINDOW" in problem["axes"]:
         axes["WINDOW"] = window
     if layout == "overlong":
@@ -206,7 +221,9 @@ def _table(shape: Shape, generator: torch.Generator) -> torch.Tensor:
     return ids.view(shape.requests, width).to(torch.int32)
 
 
-def _cache(shape: Shape, table: torch.Tensor, dtype: str, generator: torch.Generator) -> torch.Tensor:
+def _cache(
+    shape: Shape, table: torch.Tensor, dtype: str, generator: torch.Generator
+) -> torch.Tensor:
     """Random tokens where some row sees them, NaN everywhere else."""
     size = (shape.pages, shape.page, shape.heads, shape.columns)
     cache = torch.full(size, math.nan, dtype=torch.float32)
@@ -243,13 +260,17 @@ def _lay_out(value: Any, name: str, layout: str, device: torch.device) -> Any:
         return _within(value, [*value.shape[:-1], value.shape[-1] + 1], 1)
     if layout == "expanded" and name == "q":
         return value[:, :, :1].expand(value.shape)
+    if layout == "far" and name in ("k_cache", "v_cache"):
+        return far_apart(value)
     return value
 
 
 def _within(value: torch.Tensor, wide: list[int], start: int) -> torch.Tensor:
     """A copy of `value` inside a larger tensor whose other elements are poison."""
     poison = math.nan if value.is_floating_point() else STRANGE_IDS[0]
-    whole = torch.full(wide, poison, dtype=torch.float32 if value.is_floating_point() else value.dtype)
+    whole = torch.full(
+        wide, poison, dtype=torch.float32 if value.is_floating_point() else value.dtype
+    )
     view = whole.to(value.dtype).to(value.device)
     index = tuple(slice(0, extent) for extent in value.shape[:-1])
     view = view[(*index, slice(start, start + value.shape[-1]))]

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from kgen.families.model import DTYPES, Binding, Dim, Family, Tensor, Value
+from kgen.families.model import DTYPES, Accesses, Binding, Dim, Family, Tensor, Value
 
 if TYPE_CHECKING:
     from kgen.diagnostics import Diagnostic
@@ -29,7 +29,9 @@ def _tensors(spec: Spec) -> tuple[Tensor, ...]:
     rows = (Dim("t", "T"), Dim("h", "H"))
     found = [Tensor("x", "x", dtypes.x, rows, "input", "rows")]
     if dtypes.weight != "none":
-        found.append(Tensor("weight", "weight", dtypes.weight, rows[1:], "input", "a factor for each column"))
+        found.append(
+            Tensor("weight", "weight", dtypes.weight, rows[1:], "input", "a factor for each column")
+        )
     found.append(Tensor("out", "out", dtypes.out, rows, "output", "rows, each normalised"))
     return tuple(found)
 
@@ -89,6 +91,7 @@ FAMILY = Family(
     check=_check,
     context=_context,
     problem=_problem,
+    accesses=lambda spec: Accesses(),
     limits={"T": (1, 2**31 - 1), "H": (1, 2**30)},
     optional=frozenset({"weight"}),
 )

@@ -14,11 +14,12 @@ import torch
 from kgen.expr import Binary, Call, Expr, Name, Number, Unary, parse
 from kgen.expr.functions import ROW_FUNCTIONS
 from kgen.families.cases import expand, regime_of, values_of
+from kgen.families.memory import far_apart
 from kgen.runner.case import Case, Expected
 
 TORCH = {"bf16": torch.bfloat16, "fp16": torch.float16, "fp32": torch.float32}
 ROUNDOFF = {"bf16": 2.0**-8, "fp16": 2.0**-11, "fp32": 2.0**-24}
-LAYOUTS = ("plain", "padded", "shifted", "large", "zero", "equal")
+LAYOUTS = ("plain", "padded", "shifted", "far", "large", "tiny", "zero", "equal")
 
 
 def cases(problem: Mapping[str, Any], mode: str) -> list[Case]:
@@ -31,14 +32,20 @@ def cases(problem: Mapping[str, Any], mode: str) -> list[Case]:
         found += [_case(problem, min(3, rows[-1]), columns, layout) for layout in LAYOUTS]
         found.append(_case(problem, 0, columns, "plain"))
     for point, _ in expand(problem["workloads"]["check"]):
-        found.append(_case(problem, point["T"], point.get("H", values_of(axes["H"], ())[0]), "plain"))
+        found.append(
+            _case(problem, point["T"], point.get("H", values_of(axes["H"], ())[0]), "check")
+        )
     return list({case.name: case for case in found}.values())
 
 
 def _case(problem: Mapping[str, Any], rows: int, columns: int, layout: str) -> Case:
     axes: dict[str, int | None] = {"T": rows, "H": columns}
-    regime = regime_of(problem, axes, aligned=layout != "shifted" and columns % 16 == 0) if rows else ""
-    return Case(name=f"T {rows} H {columns} {layout}", axes=axes, runtime={}, layout=layout, regime=regime)
+    regime = (
+        regime_of(problem, axes, aligned=layout != "shifted" and columns % 16 == 0) if rows else ""
+    )
+    return Case(
+        name=f"T {rows} H {columns} {layout}", axes=axes, runtime={}, layout=layout, regime=regime
+    )
 
 
 def inputs(
@@ -49,6 +56,8 @@ def inputs(
     x = torch.randn((rows, columns), generator=generator)
     if case.layout == "large":
         x = x.sign() * 300.0
+    elif case.layout == "tiny":
+        x = x * 1e-4
     elif case.layout == "zero":
         x = torch.zeros_like(x)
     elif case.layout == "equal":
@@ -61,6 +70,8 @@ def inputs(
 
 
 def _lay_out(x: torch.Tensor, layout: str, device: torch.device) -> torch.Tensor:
+    if layout == "far" and x.shape[0] > 1:
+        return far_apart(x.to(device))
     extra, start = {"padded": (16, 0), "shifted": (1, 1)}.get(layout, (0, 0))
     if not extra:
         return x.to(device)

@@ -39,9 +39,9 @@ class CheckedBuilder(ValueOps):
         ptrs: Handle,
         mask: Handle,
         other: Handle | None,
-        cache: object,
-        eviction: object,
-        volatile: bool,
+        cache_modifier: object,
+        eviction_policy: object,
+        is_volatile: bool,
     ) -> Handle:
         dtype = ptrs.get_element_ty()
         if other is not None:
@@ -51,7 +51,12 @@ class CheckedBuilder(ValueOps):
         return Handle(self.memory.load(ptrs.data, mask.data, rest, self.where()), dtype)
 
     def create_masked_store(
-        self, ptrs: Handle, value: Handle, mask: Handle, cache: object, eviction: object
+        self,
+        ptrs: Handle,
+        value: Handle,
+        mask: Handle,
+        cache_modifier: object,
+        eviction_policy: object,
     ) -> None:
         self.memory.store(ptrs.data, value.data, mask.data, self.where())
 

@@ -86,7 +86,7 @@ class Launch:
 
     def _converted(self, name: str, value: object, annotation: str = "") -> object:
         if isinstance(value, (bool, int, float)):
-            return _scalar(value, annotation)
+            return self._scalar(name, value, annotation)
         if hasattr(value, "data_ptr"):
             return self._pointer(name, value)
         if isinstance(value, tuple):
@@ -104,24 +104,27 @@ class Launch:
         )
 
     def _descriptor(self, name: str, value: TensorDescriptor) -> object:
-        strides = [_scalar(stride, "") for stride in value.strides[:-1]] + [tl.constexpr(1)]
+        strides = [self._scalar(name, stride, "") for stride in value.strides[:-1]]
         return it.interpreter_semantic.make_tensor_descriptor(
             base=self._pointer(name, value.base),
-            shape=[_scalar(size, "") for size in value.shape],
-            strides=strides,
+            shape=[self._scalar(name, size, "") for size in value.shape],
+            strides=[*strides, tl.constexpr(1)],
             block_shape=[tl.constexpr(size) for size in value.block_shape],
             padding_option=value.padding,
         )
 
-
-def _scalar(value: bool | int | float, annotation: str) -> tl.tensor:
-    """A scalar argument with the type that the JIT gives it: its annotation, else by its value."""
-    dtype = _BY_ANNOTATION.get(annotation) or _type_of(value)
-    data = np.array([value], np_dtype(tl.float32 if dtype.is_floating() else dtype))
-    handle = it.TensorHandle(data, tl.float32 if dtype.is_floating() else dtype)
-    if dtype.is_floating() and dtype != tl.float32:
-        handle = it.interpreter_builder.cast_impl(handle, dtype)
-    return tl.tensor(handle, dtype)
+    def _scalar(self, name: str, value: bool | int | float, annotation: str) -> tl.tensor:
+        """A scalar with the type that the JIT gives it: its annotation, else by its value."""
+        dtype = _BY_ANNOTATION.get(annotation) or _type_of(value)
+        start = tl.float32 if dtype.is_floating() else dtype
+        try:
+            handle = it.TensorHandle(np.array([value], np_dtype(start)), start)
+        except OverflowError:
+            raise OverflowError(
+                f"argument {name!r} of kernel {self._fn.__name__!r} is {value}, "
+                f"which {dtype} can't hold"
+            ) from None
+        return tl.tensor(self._builder.cast_impl(handle, dtype), dtype)
 
 
 def _type_of(value: bool | int | float) -> tl.dtype:

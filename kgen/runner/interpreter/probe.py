@@ -103,7 +103,7 @@ def _bf16_dot() -> str:
 def _bf16_arithmetic() -> str:
     """`tl.sum` of bf16 rounds at each step, as on a GPU; sums of these eighths are exact in any order."""
     x = (torch.randint(-8, 8, (_N,)) / 8).to(torch.bfloat16)
-    y = torch.randn(_N).to(torch.bfloat16)
+    y = (torch.randn(_N) / 16).to(torch.bfloat16)
     total, greater = torch.zeros(_N, dtype=torch.bfloat16), torch.zeros(_N, dtype=torch.int32)
     all_of_x = torch.zeros(1)
     _arithmetic[(1,)](x, y, total, greater, all_of_x, _N)

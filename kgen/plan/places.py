@@ -1,0 +1,121 @@
+"""Regimes among each other: they cover every axis value, each gets some, and overlaps are said."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from kgen.algebra import (
+    Formula,
+    Space,
+    Status,
+    conjunction,
+    contradictory,
+    find_point,
+    lower_condition,
+    space_of,
+)
+from kgen.diagnostics import Diagnostic, Severity
+from kgen.expr import fold
+from kgen.expr.substitute import negated
+from kgen.plan.domain import Range, Slice, declared
+from kgen.plan.model import Plan, RegimePlan
+from kgen.plan.obligation import Obligation
+from kgen.plan.statements import Variable
+
+
+def places(plan: Plan) -> Iterator[tuple[Obligation, Diagnostic | None]]:
+    """That regimes cover all axis values, that each gets some, and which ones overlap."""
+    domain = declared(plan.spec.axes.values())
+    named = {name: value for name, (value, _) in plan.constants.items()}
+    earlier: list[RegimePlan] = []
+    for regime in plan.regimes:
+        if regime.when is None:
+            says = "every axis value has a regime"
+            yield Obligation(
+                regime.name, "regimes cover", says, Status.PROVED, "the last one is `otherwise`"
+            ), None
+            continue
+        own = domain.where(regime.when, *(negated(one.when) for one in earlier))
+        yield _reached(plan, regime, list(own.slices(named)))
+        for one in earlier:
+            both = domain.where(one.when, regime.when)
+            point = _point(both.slices(named))
+            if point:
+                yield _overlap(plan, one, regime, point)
+        earlier.append(regime)
+
+
+def _reached(
+    plan: Plan, regime: RegimePlan, slices: list[Slice]
+) -> tuple[Obligation, Diagnostic | None]:
+    says = "some axis value gets here"
+    point = _point(slices)
+    if point:
+        return (
+            Obligation(
+                regime.name, "regimes are reached", says, Status.PROVED, f"for example {point}"
+            ),
+            None,
+        )
+    impossible = all(_contradictory(part) for part in slices)
+    status = Status.REFUTED if impossible else Status.UNKNOWN
+    message = "no axis value gets to" if impossible else "no axis value was found that gets to"
+    finding = plan.spec.diagnostic(
+        "KG423",
+        f"{message} regime {regime.name}: earlier regimes or the axes leave it nothing",
+        "regimes",
+        regime.index,
+        "when",
+        hint="move it up, or remove it",
+        severity=Severity.FINDING,
+    )
+    return (
+        Obligation(regime.name, "regimes are reached", says, status, "no value of the axes"),
+        finding,
+    )
+
+
+def _overlap(
+    plan: Plan, first: RegimePlan, second: RegimePlan, point: str
+) -> tuple[Obligation, Diagnostic | None]:
+    finding = plan.spec.diagnostic(
+        "KG424",
+        f"regimes {first.name} and {second.name} both match {point}; {first.name} comes first and wins",
+        "regimes",
+        second.index,
+        "when",
+        severity=Severity.INFO,
+    )
+    says = f"where {first.name} matches too, it wins"
+    return Obligation(second.name, "regimes overlap", says, Status.PROVED, point), finding
+
+
+def _point(slices: Iterable[Slice]) -> str:
+    """Axis values inside one of the slices, or nothing."""
+    for part in slices:
+        space, formula = _stated(part)
+        found = find_point(space, formula)
+        if found is not None:
+            values = {**part.values, **found.values}
+            return ", ".join(
+                f"{name} = {'none' if value is None else value}" for name, value in values.items()
+            )
+    return ""
+
+
+def _contradictory(part: Slice) -> bool:
+    return contradictory(*_stated(part)) is not None
+
+
+def _stated(part: Slice) -> tuple[Space, Formula]:
+    """The slice's ranges as a space, and its conditions as a formula."""
+    space, meanings = space_of(
+        [Variable(name, span.low, span.high) for name, span in _bounded(part)]
+    )
+    return space, conjunction(*(lower_condition(one, space, meanings) for one in part.conditions))
+
+
+def _bounded(part: Slice) -> Iterator[tuple[str, Range]]:
+    """The ranges of a slice with its listed values put in."""
+    for name, span in part.ranges.items():
+        yield name, Range(fold(span.low, part.values), fold(span.high, part.values))

@@ -1,0 +1,85 @@
+"""Public kernel traps as inputs: each goes through a rendered file in the interpreter and has to come out right.
+
+A row is a spec with changes, among them the workloads that are the trap. Numbers are those of the reports that the traps
+were collected from, attention (A) and GEMV, router and norm (G). Unused slots and pages hold NaN and unused table
+entries ids outside the cache in every attention case (A13, A21, A22); lengths beyond the table (A23), padded, expanded
+and shifted tensors (A25, G101, G112), offsets beyond 32 bits (A1, A2, G104), extreme queries (A43), empty batches and
+rows (A5, A6, G85, G89) are cases of every spec: see test_emitted.py.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import kgen.run
+from kgen.cli.bundle import files, write
+from kgen.make import make
+from kgen.plan.templates import Templates
+from kgen.spec import load
+
+FP8, BF16 = "specs/attention/gqa8_fp8_page1.yaml", "specs/attention/gqa8_bf16_page16.yaml"
+GROUPS, NORM = "specs/attention/gqa7_bf16_page64.yaml", "specs/norm/rms_odd.yaml"
+
+
+def _check(*points: str) -> str:
+    return f"workloads.check=[{', '.join(points)}]"
+
+
+def _lengths(*lengths: int, **axes: object) -> str:
+    parts = [f"{name}: {value}" for name, value in axes.items()]
+    return (
+        "{"
+        + ", ".join([f"B: {len(lengths)}", *parts, f"S: {{per_request: {list(lengths)}}}"])
+        + "}"
+    )
+
+
+CASES = [
+    ("A5 empty rows among others", BF16, [_check(_lengths(5, 0, 300, 0))]),
+    ("A7 fewer tiles than splits", FP8, ["regimes.decode.splits={waves: 1, min_chunk: 1, max: 16}", _check(_lengths(1, 15, 16, 17, 33, Q=1))]),
+    ("A9 a tile masked for one row", FP8, ["axes.WINDOW={values: [none, 4]}", _check(_lengths(70, Q=8, WINDOW=4))]),
+    ("A12 LSE of an empty row", BF16, ["interface.lse=base_e", _check(_lengths(0, 1))]),
+    *[
+        (f"A15 {heads} heads in groups of {group}", GROUPS, [f"axes.HK={{const: {heads}}}", f"axes.G={{const: {group}}}", _check(_lengths(70, 3, Q=1), _lengths(70, 3, Q=3))])
+        for heads, group in ((4, 7), (2, 6), (1, 5), (2, 3), (1, 12))
+    ],
+    ("A16 a group of 16", BF16, ["axes.HK={const: 1}", "axes.G={const: 16}", _check(_lengths(100, 17))]),
+    ("A52 a group of 24", BF16, ["axes.HK={const: 1}", "axes.G={const: 24}", _check(_lengths(40, 100))]),
+    ("A52 a group of 40", BF16, ["axes.HK={const: 1}", "axes.G={const: 40}", _check(_lengths(40, 100))]),
+    *[
+        (f"A17 head dimension {size}", GROUPS, [f"axes.D={{const: {size}}}", "axes.HK={const: 1}", _check(_lengths(70, 3, Q=1))])
+        for size in (96, 112, 160, 192)
+    ],
+    *[
+        (f"A26 window {width}", GROUPS, ["axes.HK={const: 1}", f"axes.WINDOW={{values: [none, {width}]}}", _check(*(_lengths(n, WINDOW=width, Q=1) for n in (width - 1, width, width + 1, width + 64)))])
+        for width in (1, 15, 16, 17, 64)
+    ],
+    ("A27 a window that begins within page and tile", GROUPS, ["layout.page_size=16", "axes.HK={const: 1}", _check(_lengths(1000, Q=1, WINDOW=100), _lengths(1000, Q=3, WINDOW=100))]),
+    ("A40 scales with one split", FP8, ["regimes.decode.splits.max=1", _check(_lengths(700, Q=1))]),
+    ("A40 scales with eight splits", FP8, ["regimes.decode.splits={min_chunk: 64, max: 8}", _check(_lengths(700, Q=1))]),
+    *[
+        (f"A54 {tokens} tokens see each other causally", FP8, [f"axes.Q={{values: [1, {tokens}]}}", "axes.WINDOW={values: [none, 100]}", _check(*(_lengths(n, Q=tokens, WINDOW=100) for n in (64, 65, 135)))])
+        for tokens in (2, 5, 8)
+    ],
+    ("A62 more than 256 splits", FP8, ["regimes.decode.splits={waves: 4, min_chunk: 1, max: 264}", "regimes.decode.tile.BLOCK_N=16", _check(_lengths(4300, Q=1))]),
+    *[(f"A65 pages of {size}", BF16, [f"layout.page_size={size}", "axes.HK={const: 2}", _check(_lengths(size, 130, size + 1))]) for size in (1, 3, 16, 48, 64, 128)],
+    ("G87 squares beyond fp16", NORM, ["axes.H={values: [4096]}", _check("{T: 2, H: 4096}")]),
+    ("G94 a weight of another type", NORM, ["dtypes={x: bf16, weight: fp32, out: bf16}", _check("{T: 3, H: 513}")]),
+    ("G105 rows of other lengths", NORM, ["axes.H={values: [1152, 1536, 2560]}", _check("{T: 2, H: {sweep: [1152, 1536, 2560]}}")]),
+    ("G106 rows of 16384", NORM, ["axes.H={values: [16384]}", _check("{T: 2, H: 16384}")]),
+    ("no weight", NORM, ["interface.args=[x]", "dtypes={x: fp32, weight: none, out: fp16}", _check("{T: 3, H: 513}")]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("spec", "overrides"), [row[1:] for row in CASES], ids=[row[0] for row in CASES]
+)
+def test_it_comes_out_right(root: Path, tmp_path: Path, spec: str, overrides: list[str]):
+    made = make(load(root / spec, ["workloads.bench=[]", *overrides]), Templates())
+    assert not made.wrong, "\n".join(map(str, made.findings))
+    write(files(made, tmp_path))
+    report = kgen.run.test_bundle(tmp_path, mode="interpret", seed=1, filter=" check", timeout=120)
+    assert report.passed, "\n".join(map(str, report.diagnostics()))
+    assert report.summary.counts["passed"] >= 1

@@ -1,0 +1,64 @@
+"""Every committed file, unmodified, in the interpreter: all its regimes at all their edges, in every layout."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import kgen.run
+from kgen.cli.bundle import files, write
+from kgen.make import make
+from kgen.plan.templates import Templates
+from kgen.spec import load
+
+ROOT = Path(__file__).parents[2]
+BUNDLES = sorted(
+    str(path.parent.relative_to(ROOT)) for path in ROOT.glob("generated/*/*/submission.py")
+)
+
+
+@pytest.mark.parametrize("bundle", BUNDLES)
+def test_it_is_right_wherever_it_is_tried(bundle: str):
+    report = kgen.run.test_bundle(ROOT / bundle, mode="interpret", seed=1, timeout=120)
+    assert report.passed, "\n".join(map(str, report.diagnostics()))
+    regimes = {result.regime for result in report.results if result.regime}
+    assert regimes == set(_regimes(ROOT / bundle))
+
+
+def _regimes(bundle: Path) -> list[str]:
+    import json
+
+    regimes = json.loads((bundle / "manifest.json").read_text())["regimes"]
+    # a last regime without alignment or limits of its own may have nothing left to serve
+    return [regime["name"] for regime in regimes if regime["name"] != "large_batch"]
+
+
+FAULTS = [
+    ("attention/gqa8_fp8_page1", ", mask=o_n < b_hi, other=0)", ")", "B 1 Q 1 S 127", ("KG703", "'p_block_table' at element [0, 127]", "program")),
+    ("attention/gqa8_fp8_page1", "mask=m_m[:, None],\n        )\n        tl.store(p_partial_max", ")\n        tl.store(p_partial_max", "B 1 Q 1 S 129", ("partial_out", "program")),
+    ("attention/gqa8_fp8_page1", "if b_lo < b_hi:", "if b_lo + BLOCK_N < b_hi:", "B 1 Q 1 S 127", ("p_partial_max", "which nothing has written", "program")),
+    ("attention/gqa8_fp8_page1", "            mask=m_n[:, None],\n            other=0.0,\n", "", "B 1 Q 1 S 129", ("KG701", "'out'", "program")),
+    ("attention/gqa7_bf16_page64", "(o_n[None, :] <= b_last)", "(o_n[None, :] < b_last)", "B 1 Q 3 S 65 plain", ("KG701", "out", "program")),
+    ("attention/gqa7_bf16_page64", "> b_last - WINDOW)", ">= b_last - WINDOW)", "B 1 Q 3 window 100 S 169", ("KG701", "out", "program")),
+    ("norm/rms_odd", ", mask=m_h, other=0.0).to(tl.float32)\n    # the mean", ").to(tl.float32)\n    # the mean", "T 1 H 3", ("KG703", "'p_x' at element [0, 3]", "program (0, 0, 0)")),
+    ("norm/rms_odd", "b_y.to(p_out.dtype.element_ty), mask=m_h)", "b_y.to(p_out.dtype.element_ty))", "T 1 H 3", ("KG703", "'p_out' at element [0, 3]", "program (0, 0, 0)")),
+    ("norm/rms_odd", "stride_x_t: tl.int64", "stride_x_t: tl.int32", "far", ("int32", "program")),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("spec", "honest", "planted", "case", "said"), FAULTS)
+def test_a_fault_planted_by_hand_is_found(
+    tmp_path: Path, spec: str, honest: str, planted: str, case: str, said: tuple[str, ...]
+):
+    """The file is edited after rendering, as a person would; the test says which tensor, element and program."""
+    write(files(make(load(ROOT / "specs" / f"{spec}.yaml"), Templates()), tmp_path))
+    source = tmp_path / "submission.py"
+    text = source.read_text()
+    assert honest in text
+    source.write_text(text.replace(honest, planted))
+    report = kgen.run.test_bundle(tmp_path, mode="interpret", seed=1, filter=case, timeout=120)
+    assert not report.passed
+    assert report.summary.edited
+    found = "\n".join(map(str, report.diagnostics()))
+    assert all(word in found for word in said), found[:3000]
