@@ -12,7 +12,7 @@ OLD_TRITON := 3.6.0
 OLD_VENV   := .venv-triton36
 OLD_READY  := $(OLD_VENV)/.ready
 
-PYTEST := -m pytest -n 2
+PYTEST := -m pytest -n 2 --durations=15
 
 # A moved checkout or a removed interpreter leaves a dead environment behind: that is set up anew.
 ifneq ($(shell $(BIN)/python -I -c 'import kgen; print(kgen.__file__)' 2>/dev/null),$(CURDIR)/kgen/__init__.py)

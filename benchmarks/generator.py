@@ -30,7 +30,7 @@ from kgen.make import make
 from kgen.plan.build import build
 from kgen.plan.check import check
 from kgen.plan.templates import Templates
-from kgen.render.assemble import render
+from kgen.render.assemble import raw_text
 from kgen.spec import load
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -113,7 +113,7 @@ def variants(count: int) -> Row:
         overrides = [f"{key}={value}" for key, value in zip(SPACE, values)]
         start = time.perf_counter()
         plan = build(load(SPEC, overrides), templates)
-        text = render(plan, templates, tidy=False).text
+        text = raw_text(plan, templates)
         seconds.append(time.perf_counter() - start)
         texts.add(text)
     return {

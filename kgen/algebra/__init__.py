@@ -1,9 +1,9 @@
 """The proof engine: what kgen claims about integers, it proves here.
 
 A `Space` holds variables with their meaning; expressions are lowered into it as polynomials and
-formulas; `decide` answers with a certificate, a counterexample, or neither. Two modules import sympy
-and are therefore not imported here: `kgen.algebra.sympy_check` (`recheck`, a second opinion on
-certificates) and `kgen.algebra.show` (`show`, simplified text for people).
+formulas; `decide` answers with a certificate, a counterexample, or neither. Two modules import
+sympy and are therefore not imported here: `kgen.algebra.sympy_check` (`recheck`, a second opinion
+on certificates) and `kgen.algebra.show` (`show`, simplified text for people).
 
     space = Space()
     N, B = space.axis("N", 0), space.axis("B", 1)

@@ -33,6 +33,8 @@ from kgen.algebra.poly import ONE, Poly
 from kgen.algebra.space import Space
 
 MAX_DEPTH = 24
+ROUNDS = ((3, 80), (6, 400), (10, 1500), (MAX_DEPTH, 1 << 30))
+"""Depths that are tried in turn, and the most steps for each."""
 MAX_TRIED = 2
 NONE_GONE: frozenset[int] = frozenset()
 
@@ -58,34 +60,57 @@ class Elimination:
         self._space = space
         self._contexts = contexts
         self._steps = steps
-        self._depth = 0
+        self._left, self._cut = MAX_DEPTH, False
         self._found: dict[tuple[Context, Poly], Step] = {}
-        self._failed: set[tuple[Context, Poly, frozenset[int]]] = set()
+        self._failed: dict[tuple[Context, Poly, frozenset[int]], int] = {}
 
-    def at_least_zero(
-        self, p: Poly, context: Context, gone: frozenset[int] = NONE_GONE
-    ) -> Step | None:
-        """A proof of `p >= 0` that brings back none of the variables in `gone`; None if none is
-        found.
+    def at_least_zero(self, p: Poly, context: Context) -> Step | None:
+        """A proof of `p >= 0`, None if none is found. Shallow proofs are sought first, for a wrong
+        first step may lead deep.
 
         Raises OutOfSteps where the budget ends.
         """
+        total, step = self._steps, None
+        for depth, share in ROUNDS:
+            self._left, self._cut = depth, False
+            self._steps = min(share, total)
+            total -= self._steps
+            try:
+                step = self._proof(p, context, NONE_GONE)
+            except OutOfSteps:
+                self._cut = True
+            total += self._steps
+            if step is not None or not self._cut:
+                break
+        self._steps = total
+        if step is None and total == 0:
+            raise OutOfSteps
+        return step
+
+    def _proof(self, p: Poly, context: Context, gone: frozenset[int]) -> Step | None:
+        """A proof of `p >= 0` that brings back none of the variables in `gone`."""
         p = p.tightened()
         at_once = self._at_once(p, context)
         if at_once is not None or p.constant is not None:
             return at_once
+        if self._left == 0:
+            self._cut = True
+            return None
         key = (context, p, gone)
-        if key in self._failed or self._depth > MAX_DEPTH:
+        if self._failed.get(key, 0) >= self._left:
             return None
         if self._steps == 0:
             raise OutOfSteps
         self._steps -= 1
-        self._failed.add(key)  # a goal that comes up again inside its own proof is a cycle
-        self._depth += 1
-        step = self._by_some_variable(p, context, gone)
-        self._depth -= 1
+        self._failed[key] = MAX_DEPTH  # a goal that comes up again inside its own proof is a cycle
+        self._left -= 1
+        try:
+            step = self._by_some_variable(p, context, gone)
+        finally:
+            self._left += 1
+            self._failed[key] = self._left
         if step is not None:
-            self._failed.discard(key)
+            del self._failed[key]
             self._found[context, p] = step
         return step
 
@@ -121,14 +146,14 @@ class Elimination:
     def _by_powers(self, p: Poly, v: int, context: Context, gone: frozenset[int]) -> Step | None:
         parts = []
         for poly in (Poly.variable(v), *(c for _, c in sorted(p.powers(v).items()))):
-            part = self.at_least_zero(poly, context, gone)
+            part = self._proof(poly, context, gone)
             if part is None:
                 return None
             parts.append(part)
         return Powers(v, parts[0], tuple(parts[1:]))
 
     def _candidates(self, v: int, context: Context) -> Iterator[_Candidate]:
-        """Facts with `v`: given ones, its own from the simplest on, those of given variables defined by it."""
+        """Facts with `v`: given, its own (simplest first), of given variables defined by it."""
         for fact in context.facts:
             if v in fact.variables:
                 yield _Candidate(fact)
@@ -157,7 +182,7 @@ class Elimination:
             origin = self._origin(candidate, context, gone)
             if origin is None and candidate.owner is not None:
                 return None
-            rest = self.at_least_zero(scale * p - factor * fact + scale - 1, context, inner)
+            rest = self._proof(scale * p - factor * fact + scale - 1, context, inner)
             if rest is not None:
                 return Combined(fact, origin, scale, factor, *signs, rest)
         return None
@@ -167,7 +192,7 @@ class Elimination:
     ) -> list[Step] | None:
         steps = []
         for poly in polys:
-            step = self.at_least_zero(poly, context, gone)
+            step = self._proof(poly, context, gone)
             if step is None:
                 return None
             steps.append(step)
@@ -187,7 +212,7 @@ class Elimination:
         """A proof of the condition of a fact, without case splits of its own."""
         match formula:
             case AtLeast(poly):
-                return self.at_least_zero(poly, context, gone)
+                return self._proof(poly, context, gone)
             case And(parts):
                 steps = []
                 for part in parts:
@@ -219,9 +244,9 @@ class Elimination:
         branch = self._contexts.assume(context, case, v)
         value = stated_value(case, v)
         if value is None:
-            return self.at_least_zero(p, branch, gone)
+            return self._proof(p, branch, gone)
         branch = self._contexts.replace(branch, v, value)
-        part = self.at_least_zero(p.substitute({v: value}), branch, gone)
+        part = self._proof(p.substitute({v: value}), branch, gone)
         return None if part is None else Replaced(v, value, part)
 
 

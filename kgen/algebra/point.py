@@ -227,7 +227,7 @@ def _draw(interval: Interval, values: tuple[int, ...], number: int, chance: rand
     mixture.
 
     A side without bound is given one at some distance, so that small values are likely and large
-    ones possible. An empty interval gives its low end, which evaluation then rejects.
+    ones possible.
     """
     members = [value for value in values if value in interval]
     if members:
@@ -237,7 +237,6 @@ def _draw(interval: Interval, values: tuple[int, ...], number: int, chance: rand
         low = (0 if high is None else min(high, 0)) - 64
     if high is None:
         high = max(low, 0) + chance.choice((4, 64, 1 << 20, 1 << 40))
-    high = max(low, high)
     if number < 2:
         return low if number == 0 else high
     draw = chance.randrange(5)

@@ -137,11 +137,11 @@ class _Search:
         return None if part is None else Replaced(variable, value, part)
 
     def _computed(self, context: Context) -> tuple[int, int] | None:
-        """A defined variable all of whose arguments have become numbers, and its value."""
+        """A defined variable all of whose arguments are numbers now, and its value, if new."""
         known = constants(context.formulas)
         for index in self._closure(context):
-            value = None if index in known else computed_value(self._space[index].definition, known)
-            if value is not None:
+            value = computed_value(self._space[index].definition, known)
+            if value is not None and known.get(index) != value:
                 return index, value
         return None
 

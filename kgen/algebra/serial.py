@@ -16,8 +16,8 @@ def as_json(certificate: Certificate) -> dict[str, Any]:
 
     `steps` holds every step once, after the steps it rests on, which it names by their numbers;
     `variables` the definition of every variable that the statement depends on, and a proof uses no
-    others. A polynomial is a list of `[coefficient, [variable numbers]]`. Polynomials of `given` and
-    `goal` may hold named constants, those of the steps hold their values.
+    others. A polynomial is a list of `[coefficient, [variable numbers]]`. Polynomials of `given`
+    and `goal` may hold named constants, those of the steps hold their values.
     """
     numbers = {step: number for number, step in enumerate(certificate.steps)}
     space, statement = certificate.space, (certificate.given, certificate.goal)

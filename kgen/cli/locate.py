@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -41,13 +42,17 @@ class Origin:
 def locate(path: Path, line: int) -> Origin:
     """The origin of `line` (counted from 1) of the rendered file at `path`.
 
-    Raises `KgenError`: KG191 when no manifest lies beside the file, KG192 when the file has no such line.
+    Raises `KgenError`: KG191 when no manifest lies beside the file, KG194 when the file was edited since it was
+    rendered, KG192 when it has no such line.
     """
     manifest_path = path.parent / "manifest.json"
     if not manifest_path.is_file():
         raise KgenError([_no_manifest(path, manifest_path)])
     manifest = json.loads(manifest_path.read_text(encoding="utf-8"))
-    lines = path.read_text(encoding="utf-8").splitlines()
+    content = path.read_bytes()
+    if hashlib.sha256(content).hexdigest() != manifest["bytes_sha256"]:
+        raise KgenError([_edited(path)])
+    lines = content.decode("utf-8").splitlines()
     if not 1 <= line <= len(lines):
         raise KgenError([_no_line(path, line, len(lines))])
     function = _enclosing(manifest, line)
@@ -76,6 +81,15 @@ def _no_manifest(path: Path, manifest: Path) -> Diagnostic:
         "no manifest.json lies beside it, so nothing says where its lines come from",
         Place(str(path)),
         hint=f"give a file that `kgen render` wrote; it writes {manifest.name} too",
+    )
+
+
+def _edited(path: Path) -> Diagnostic:
+    return Diagnostic(
+        "KG194",
+        "the file was edited after it was rendered, so its lines are not where the manifest has them",
+        Place(str(path)),
+        hint="render the spec again, or ask about a line of the file as it was rendered",
     )
 
 

@@ -16,13 +16,14 @@ from kgen.algebra import (
 )
 from kgen.algebra import decide as decide_formula
 from kgen.diagnostics import Diagnostic, Severity
-from kgen.expr import Expr, evaluate, fold, is_literal, names, parse
+from kgen.expr import Expr, evaluate, fold, is_literal, names
 from kgen.expr.substitute import substitute
 from kgen.plan.domain import Slice
 from kgen.plan.model import Case, Plan, RegimePlan
 from kgen.plan.obligation import Obligation
 from kgen.plan.scope import chosen
 from kgen.plan.statements import Statement, Variable
+from kgen.plan.variant import expression
 
 
 def prove(plan: Plan, regime: RegimePlan, statement: Statement) -> Obligation:
@@ -68,7 +69,10 @@ def _decide(regime: RegimePlan, statement: Statement, case: Case, part: Slice) -
         Variable(name, resolved(span.low), resolved(span.high))
         for name, span in part.ranges.items()
     ]
-    counts = [Variable(name, parse("1"), resolved(parse(most))) for name, most in general.items()]
+    counts = [
+        Variable(name, expression("1"), resolved(expression(most)))
+        for name, most in general.items()
+    ]
     own = [
         replace(one, low=resolved(one.low), high=resolved(one.high)) for one in statement.variables
     ]
@@ -132,7 +136,7 @@ def _advice(regime: RegimePlan, statement: Statement, refuted: bool) -> str:
     variant = regime.template.variant
     expr = statement.goal
     for name, derived in reversed(variant.let.items()):
-        expr = substitute(expr, {name: parse(derived.value)})
+        expr = substitute(expr, {name: expression(derived.value)})
     keys = [variant.parameters[name].key for name in variant.parameters if name in names(expr)]
     return (
         f"change {', '.join(keys)}, or narrow the regime"

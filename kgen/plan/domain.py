@@ -6,8 +6,9 @@ import itertools
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from kgen.expr import Expr, Truth, fold, parse
+from kgen.expr import Expr, Truth, fold
 from kgen.families.model import Value
+from kgen.plan.variant import expression
 from kgen.spec import Axis
 
 
@@ -53,7 +54,7 @@ class Domain:
         ranges = dict(self.ranges)
         for name, (low, high) in limits.items():
             if name in self.ranges or (name in self.values and name not in values):
-                ranges[name] = Range(parse(str(low)), parse(str(high)))
+                ranges[name] = Range(expression(str(low)), expression(str(high)))
         return Domain(values, ranges, self.conditions)
 
     def slices(self, constants: Mapping[str, Value] = {}) -> Iterator[Slice]:
@@ -66,7 +67,7 @@ class Domain:
                 yield Slice(values, self.ranges, tuple(c for c in folded if c != _TRUE))
 
 
-_TRUE, _FALSE = parse("true"), parse("false")
+_TRUE, _FALSE = expression("true"), expression("false")
 
 
 def declared(axes: Iterable[Axis]) -> Domain:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from kgen.expr import Expr, evaluate, fold, is_literal, names, parse
+from kgen.expr import Expr, evaluate, fold, is_literal, names
 from kgen.expr.substitute import substitute
 from kgen.families.model import Dim, Tensor
 from kgen.plan.bounds import largest
@@ -12,7 +12,7 @@ from kgen.plan.errors import PlanProblem
 from kgen.plan.kernels import plan_kernel
 from kgen.plan.model import Case, Group, ScratchPlan
 from kgen.plan.scope import Layers, Scope, chosen, layers_of, resolved
-from kgen.plan.variant import Scratch
+from kgen.plan.variant import expression, Scratch
 
 INT32_MAX = 2**31 - 1
 
@@ -48,7 +48,7 @@ def _cases(scope: Scope) -> Iterator[Case]:
 def _labels(scope: Scope, case: Case) -> dict[str, bool]:
     found = {}
     for label, text in scope.variant.labels.items():
-        folded = fold(parse(text), case.constants)
+        folded = fold(expression(text), case.constants)
         if not is_literal(folded):
             raise PlanProblem(
                 "KG413",

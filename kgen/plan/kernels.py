@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 
-from kgen.expr import Name, evaluate, fold, is_literal, parse
+from kgen.expr import Name, evaluate, fold, is_literal
 from kgen.families.model import DTYPES, Tensor
 from kgen.plan.errors import PlanProblem
 from kgen.plan.model import Argument, Case, KernelPlan
 from kgen.plan.scope import Layers, Scope
-from kgen.plan.variant import Kernel, Size
+from kgen.plan.variant import expression, Kernel, Size
 
 
 def plan_kernel(
@@ -55,7 +55,7 @@ def plan_kernel(
 
 
 def _is_one(extent: str, cases: tuple[Case, ...]) -> bool:
-    folded = (fold(parse(extent), case.constants) for case in cases)
+    folded = (fold(expression(extent), case.constants) for case in cases)
     return all(is_literal(one) and evaluate(one, {}) == 1 for one in folded)
 
 
@@ -67,7 +67,9 @@ def _aligned(scope: Scope, cases: tuple[Case, ...]) -> frozenset[str]:
 
 
 def _holds(condition: str | None, cases: tuple[Case, ...]) -> bool:
-    return condition is None or all(evaluate(parse(condition), case.constants) for case in cases)
+    return condition is None or all(
+        evaluate(expression(condition), case.constants) for case in cases
+    )
 
 
 def _pointer(tensor: Tensor, aligned: frozenset[str]) -> Argument:
@@ -108,13 +110,15 @@ def _divides(tensor: Tensor, position: int, cases: tuple[Case, ...]) -> bool:
 
 def _inner(tensor: Tensor, position: int, case: Case) -> int:
     """The product of those extents inside dimension `position` that are known."""
-    folded = [fold(parse(dim.extent), case.constants) for dim in tensor.dims[position + 1 :]]
+    folded = [fold(expression(dim.extent), case.constants) for dim in tensor.dims[position + 1 :]]
     return math.prod(evaluate(one, {}) for one in folded if is_literal(one))
 
 
 def contiguous_stride(tensor: Tensor, case: Case) -> int | None:
     """The stride in elements of a contiguous tensor's last dimension but one, where it is known and the tensor has one."""
-    if len(tensor.dims) < 2 or not is_literal(fold(parse(tensor.dims[-1].extent), case.constants)):
+    if len(tensor.dims) < 2 or not is_literal(
+        fold(expression(tensor.dims[-1].extent), case.constants)
+    ):
         return None
     return _inner(tensor, len(tensor.dims) - 2, case)
 
@@ -140,5 +144,5 @@ def _constants(
                 f"constant {name} of variant {scope.variant.variant} is not known before launch",
                 hint=f"list {name} under `sizes`, or its axes under `cases`",
             )
-        value = Name(name, parse(name).span) if name in scope.named else layers(name)
+        value = Name(name, expression(name).span) if name in scope.named else layers(name)
         yield Argument(name, "constant", "constexpr", value=value)

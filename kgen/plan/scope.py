@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from kgen.expr import Expr, Name, evaluate, fold, is_literal, parse
+from kgen.expr import Expr, Name, evaluate, fold, is_literal
 from kgen.expr.substitute import substitute, tidy
 from kgen.families.model import Tensor, Value
 from kgen.plan.domain import Domain
 from kgen.plan.errors import PlanProblem
 from kgen.plan.model import Case
-from kgen.plan.variant import Derived, Variant
+from kgen.plan.variant import Derived, expression, Variant
 
 
 @dataclass(frozen=True)
@@ -47,9 +47,9 @@ def resolved(scope: Scope, axes: Mapping[str, Value]) -> dict[str, Value]:
 
 def chosen(derived: Derived, known: Mapping[str, Value]) -> Expr:
     """The definition of a derived value in one case."""
-    if derived.when is None or evaluate(parse(derived.when), known):
-        return parse(derived.value)
-    return parse(derived.otherwise)
+    if derived.when is None or evaluate(expression(derived.when), known):
+        return expression(derived.value)
+    return expression(derived.otherwise)
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class Layers:
 
     def __call__(self, text: str) -> Expr:
         """An expression as the launcher computes it."""
-        return tidy(fold(substitute(parse(text), self.inlined), self.numbers))
+        return tidy(fold(substitute(expression(text), self.inlined), self.numbers))
 
 
 def layers_of(scope: Scope, cases: tuple[Case, ...]) -> Layers:

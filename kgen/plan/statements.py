@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from kgen.devices import device
-from kgen.expr import Expr, parse
+from kgen.expr import Expr
 from kgen.plan.groups import INT32_MAX
 from kgen.plan.model import Group, Plan, RegimePlan
-from kgen.plan.variant import Tiling, Variant
+from kgen.plan.variant import expression, Tiling, Variant
 
 MOST_LANES = 2**20
 LEAST_DOT = 16
@@ -64,13 +64,13 @@ def statements(plan: Plan, regime: RegimePlan) -> Iterator[Statement]:
 def _constraints(variant: Variant) -> Iterator[Statement]:
     for constraint in variant.constraints:
         yield Statement(
-            "constraint", constraint.require, parse(constraint.require), why=constraint.why
+            "constraint", constraint.require, expression(constraint.require), why=constraint.why
         )
 
 
 def _shapes(variant: Variant) -> Iterator[Statement]:
     for lane in variant.lanes:
-        goal = parse(f"is_pow2({lane}) and ({lane}) <= {MOST_LANES}")
+        goal = expression(f"is_pow2({lane}) and ({lane}) <= {MOST_LANES}")
         yield Statement(
             "tile shapes",
             f"{lane} is a power of two, at most {MOST_LANES}",
@@ -78,7 +78,7 @@ def _shapes(variant: Variant) -> Iterator[Statement]:
             why="tl.arange takes no other length",
         )
     for m, n, k in variant.dots:
-        goal = parse(" and ".join(f"({size}) >= {LEAST_DOT}" for size in (m, n, k)))
+        goal = expression(" and ".join(f"({size}) >= {LEAST_DOT}" for size in (m, n, k)))
         yield Statement(
             "tile shapes",
             f"{m} x {n} x {k} is at least 16 each way",
@@ -93,7 +93,7 @@ def _tiling(name: str, tiling: Tiling) -> Iterator[Statement]:
     if tiling.parts is not None:
         yield from _parts(name, tiling)
     elif tiling.turns is not None:
-        goal = parse(f"({tiling.turns}) * {tile} >= {extent}")
+        goal = expression(f"({tiling.turns}) * {tile} >= {extent}")
         yield Statement(
             subject,
             f"{tiling.turns} tiles of {tiling.tile} reach {tiling.extent}",
@@ -101,18 +101,18 @@ def _tiling(name: str, tiling: Tiling) -> Iterator[Statement]:
             why="the last ones would be left out",
         )
     else:
-        live = Variable("live", parse("0"), parse(extent))
-        turn = Variable("turn", parse("0"), parse(f"ceil_div(live, {tile}) - 1"))
+        live = Variable("live", expression("0"), expression(extent))
+        turn = Variable("turn", expression("0"), expression(f"ceil_div(live, {tile}) - 1"))
         yield Statement(
             subject,
             f"the turns over any number of {name} reach the last",
-            parse(f"ceil_div(live, {tile}) * {tile} >= live"),
+            expression(f"ceil_div(live, {tile}) * {tile} >= live"),
             (live,),
         )
         yield Statement(
             subject,
             "every turn begins inside",
-            parse(f"turn * {tile} < live"),
+            expression(f"turn * {tile} < live"),
             (live, turn),
             why="a turn would do nothing",
         )
@@ -122,61 +122,61 @@ def _parts(name: str, tiling: Tiling) -> Iterator[Statement]:
     """Parts of whole tiles: of `live` elements, part s holds those from s * chunk on."""
     subject = f"{name} are divided into parts"
     most, tile = f"({tiling.most_parts})", f"({tiling.tile})"
-    live = Variable("live", parse("0"), parse(f"({tiling.extent})"))
-    parts = Variable("parts", parse("1"), parse(most))
-    part = Variable("part", parse("0"), parse("parts - 1"))
-    later = Variable("later", parse("0"), parse("parts - 1"))
+    live = Variable("live", expression("0"), expression(f"({tiling.extent})"))
+    parts = Variable("parts", expression("1"), expression(most))
+    part = Variable("part", expression("0"), expression("parts - 1"))
+    later = Variable("later", expression("0"), expression("parts - 1"))
     chunk = f"(ceil_div(ceil_div(live, parts), {tile}) * {tile})"
     used = f"ceil_div(live, max({chunk}, {tile}))"
     yield Statement(
         subject,
         f"there is at least one part and at most {tiling.most_parts}",
-        parse(f"({tiling.parts}) >= 1 and ({tiling.parts}) <= {most}"),
+        expression(f"({tiling.parts}) >= 1 and ({tiling.parts}) <= {most}"),
         why="what follows is proved for these numbers of parts",
         exact=True,
     )
     yield Statement(
         subject,
         f"any number of parts holds every one of the {name}",
-        parse(f"parts * {chunk} >= live"),
+        expression(f"parts * {chunk} >= live"),
         (live, parts),
     )
     yield Statement(
         subject,
         "no two parts overlap",
-        parse(f"part * {chunk} + {chunk} <= later * {chunk}"),
+        expression(f"part * {chunk} + {chunk} <= later * {chunk}"),
         (live, parts, part, later),
-        given=(parse("part < later"),),
+        given=(expression("part < later"),),
         why="something would be counted twice",
     )
     yield Statement(
         subject,
         "the parts that are combined are there",
-        parse(f"{used} <= parts"),
+        expression(f"{used} <= parts"),
         (live, parts),
         why="the combine would read a part that no program writes",
     )
     yield Statement(
         subject,
         "a part that is combined holds something, so it was written",
-        parse(f"part * {chunk} < live"),
+        expression(f"part * {chunk} < live"),
         (live, parts, part),
-        given=(parse(f"part < {used}"),),
+        given=(expression(f"part < {used}"),),
         why="the combine would read what was never written",
     )
     yield Statement(
         subject,
         "a part that is not combined is empty",
-        parse(f"part * {chunk} >= live"),
+        expression(f"part * {chunk} >= live"),
         (live, parts, part),
-        given=(parse(f"part >= {used}"),),
+        given=(expression(f"part >= {used}"),),
         why="its elements would be lost",
     )
 
 
 def _widths(variant: Variant) -> Iterator[Statement]:
     for width in variant.int32:
-        goal = parse(f"({width.value}) <= {INT32_MAX}")
+        goal = expression(f"({width.value}) <= {INT32_MAX}")
         yield Statement("32 bits suffice", f"{width.value} < 2^31", goal, why=width.why)
 
 
@@ -185,7 +185,7 @@ def _grids(plan: Plan, variant: Variant) -> Iterator[Statement]:
         limits = device(name).max_grid
         for role, kernel in variant.kernels.items():
             for extent, most, axis in zip(kernel.grid.values(), limits, "xyz"):
-                goal = parse(f"({extent}) <= {most}")
+                goal = expression(f"({extent}) <= {most}")
                 yield Statement(
                     f"the grid fits {name}", f"{role}: {extent} <= {most} along {axis}", goal
                 )
@@ -197,7 +197,7 @@ def _shared_memory(plan: Plan, variant: Variant) -> Iterator[Statement]:
         for role, kernel in variant.kernels.items():
             if kernel.shared == "0":
                 continue
-            goal = parse(f"({kernel.shared}) <= {limit}")
+            goal = expression(f"({kernel.shared}) <= {limit}")
             yield Statement(
                 f"shared memory fits {name}",
                 f"{role}: {kernel.shared} <= {limit} bytes, before the compiler's own needs",
@@ -211,7 +211,7 @@ def _scratch(regime: RegimePlan, variant: Variant) -> Iterator[Statement]:
         for role, kernel in variant.kernels.items():
             shared = [index for index in kernel.grid if index in scratch.dims]
             if name in kernel.tensors and shared:
-                goal = parse(
+                goal = expression(
                     " and ".join(
                         f"({kernel.grid[index]}) <= ({scratch.dims[index]})" for index in shared
                     )
@@ -222,7 +222,7 @@ def _scratch(regime: RegimePlan, variant: Variant) -> Iterator[Statement]:
                 )
         if not any(_is_wide(group, name) for group in regime.groups):
             elements = " * ".join(f"({extent})" for extent in scratch.dims.values())
-            goal = parse(f"{elements} <= {INT32_MAX}")
+            goal = expression(f"{elements} <= {INT32_MAX}")
             yield Statement(
                 "32 bits suffice",
                 f"{name} has fewer than 2^31 elements",

@@ -6,11 +6,12 @@ facts of proofs, the cost model. `docs/templates.md` tells authors what each key
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
-from kgen.expr import ExprError, parse
+from kgen.expr import Expr, ExprError, parse
 from kgen.spec.problem import problem
 
 Word = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]{0,63}$")]
@@ -31,6 +32,12 @@ def _parsed(text: str) -> str:
 
 Expression = Annotated[str, BeforeValidator(_text), AfterValidator(_parsed)]
 """The text of an expression over axes, constants, parameters and derived values."""
+
+
+@lru_cache(maxsize=None)
+def expression(text: str) -> Expr:
+    """The tree of an expression of a declaration; the same texts come again and again."""
+    return parse(text)
 
 
 class _Model(BaseModel):

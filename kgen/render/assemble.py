@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
-
-from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 import kgen
 from kgen.diagnostics import Diagnostic, KgenError, Place
@@ -16,7 +15,7 @@ from kgen.plan.model import Case, Plan, RegimePlan
 from kgen.plan.templates import Templates
 from kgen.render import declared, lint
 from kgen.render.dispatch import Entry, entry
-from kgen.render.environment import environment, line_map
+from kgen.render.environment import Workshop, workshop
 from kgen.render.formatting import LINE_LENGTH, formatted, line_origins
 from kgen.render.hashes import sha256
 from kgen.render.helpers import sources
@@ -36,29 +35,29 @@ SUBMISSION = "submission/submission.py.j2"
 FALLBACK = "fallback"
 
 
-def render(
-    plan: Plan, templates: Templates | None = None, cache: Path | None = None, tidy: bool = True
-) -> Source:
-    """The emitted file of a plan. `tidy=False` leaves the text as the templates wrote it, for speed.
+def render(plan: Plan, templates: Templates | None = None, cache: Path | None = None) -> Source:
+    """The emitted file of a plan. `cache` is a folder where formatted texts are kept.
 
     Raises KgenError for templates that are wrong and for text that the judge forbids.
     """
-    env = environment((templates or Templates()).roots)
-    judge = _judge(plan)
-    launchers = render_launchers(plan, env)
-    declared.check(plan, env)
-    raw, raw_origins = _assemble(plan, env, judge, launchers)
-    text, origins = raw, raw_origins
-    if tidy:
-        try:
-            text = formatted(raw, cache)
-        except ValueError as error:
-            reason = f"the emitted text is no Python: {error}"
-            raise KgenError([Diagnostic("KG510", reason, Place(plan.spec.path.name))]) from None
-        origins = [raw_origins[line - 1] for line in line_origins(raw, text)]
-    lint.check(text, judge, plan.spec.path.name)
-    described = manifest(plan, launchers, signatures(launchers), text, origins, _templates_sha(env))
+    shop = workshop(templates or Templates())
+    launchers, raw, raw_origins = _rendered(plan, shop)
+    declared.check(plan, shop)
+    try:
+        text = formatted(raw, cache)
+    except ValueError as error:
+        reason = f"the emitted text is no Python: {error}"
+        raise KgenError([Diagnostic("KG510", reason, Place(plan.spec.path.name))]) from None
+    origins = [raw_origins[line - 1] for line in line_origins(raw, text)]
+    lint.check(text, _judge(plan), plan.spec.path.name)
+    sha = _templates_sha(plan, shop)
+    described = manifest(plan, launchers, signatures(launchers), text, origins, sha)
     return Source(text, described)
+
+
+def raw_text(plan: Plan, templates: Templates) -> str:
+    """The text of a plan as the templates wrote it, neither formatted nor checked; for trying many variants."""
+    return _rendered(plan, workshop(templates))[1]
 
 
 def _judge(plan: Plan) -> Profile:
@@ -68,50 +67,48 @@ def _judge(plan: Plan) -> Profile:
         raise KgenError([plan.spec.diagnostic("KG418", str(error.args[0]), "judge")]) from None
 
 
-def _templates_sha(env: ImmutableSandboxedEnvironment) -> str:
-    """The hash of every template that took part."""
-    return sha256("\0".join(f"{name}\0{text}" for name, text in sorted(env.loader.sources.items())))
+def _templates_sha(plan: Plan, shop: Workshop) -> str:
+    """The hash of every template that takes part."""
+    files = [regime.template.file for regime in plan.regimes if regime.template]
+    sources = shop.sources(SUBMISSION, _judge(plan).template, *files)
+    return sha256("\0".join(f"{name}\0{text}" for name, text in sources.items()))
 
 
-def _assemble(
-    plan: Plan, env: ImmutableSandboxedEnvironment, judge: Profile, launchers: Sequence[Launcher]
-) -> tuple[str, list[Origin | None]]:
-    """The whole text, with kernels put in after the rest is split into lines, so that they keep their own origins."""
+def _rendered(plan: Plan, shop: Workshop) -> tuple[tuple[Launcher, ...], str, list[Origin | None]]:
+    """Launchers, the whole text, and the origin of each of its lines.
+
+    Kernels are put in after the rest is split into lines, so that they keep their own origins.
+    """
+    launchers = render_launchers(plan, shop)
     texts = [(launcher, launcher_text(plan, launcher)) for launcher in launchers]
     chosen = entry(plan, texts)
     kernels = {kernel.function: kernel for launcher in launchers for kernel in launcher.kernels}
-    marked = env.get_template(SUBMISSION).render(
-        header=_header(plan, env),
+    marked = shop.environment.get_template(SUBMISSION).render(
+        header=_header(plan, shop),
         imports=_imports(plan),
-        constants=_constants(plan, kernels.values(), texts, chosen),
+        constants=_constants(plan, texts, chosen),
         helpers=sources(_helpers(texts, chosen)),
         kernels=[f"<<{function}>>" for function in kernels],
         launchers=[text for _, text in texts],
         warm_ups=list(_warm_ups(launchers)),
-        judge=judge,
+        judge=_judge(plan),
         entry=chosen,
         entry_doc=_entry_doc(plan),
         fallback_name=FALLBACK,
         returns=", ".join(plan.returns),
     )
-    lines, origins = [], []
-    text, own = line_map(env).split(marked)
+    lines: list[str] = []
+    origins: list[Origin | None] = []
+    text, own = shop.line_map.split(marked)
     for line, origin in zip(text.split("\n"), own):
-        kernel = (
-            kernels.get(line.removeprefix("<<").removesuffix(">>"))
-            if line.startswith("<<")
-            else None
-        )
-        if kernel is None:
-            lines.append(line)
-            origins.append(origin)
-        else:
-            lines += kernel.text.split("\n")
-            origins += kernel.origins
-    return "\n".join(lines), origins
+        name = line.removeprefix("<<").removesuffix(">>")
+        kernel = kernels.get(name) if line.startswith("<<") else None
+        lines += kernel.text.split("\n") if kernel else [line]
+        origins += kernel.origins if kernel else [origin]
+    return launchers, "\n".join(lines), origins
 
 
-def _header(plan: Plan, env: ImmutableSandboxedEnvironment) -> list[str]:
+def _header(plan: Plan, shop: Workshop) -> list[str]:
     document = plan.spec.document
     width = LINE_LENGTH - 2
     lines = (
@@ -132,7 +129,7 @@ def _header(plan: Plan, env: ImmutableSandboxedEnvironment) -> list[str]:
         f"devices {', '.join(plan.devices)}; targets {', '.join(plan.targets)}",
         f"written by kgen {kgen.__version__} from {plan.spec.path.name}",
         f"spec {plan.spec.sha256}",
-        f"templates {_templates_sha(env)}",
+        f"templates {_templates_sha(plan, shop)}",
     ]
     return lines
 
@@ -152,17 +149,11 @@ def _imports(plan: Plan) -> list[str]:
 
 
 def _constants(
-    plan: Plan,
-    kernels: Iterable[RenderedKernel],
-    texts: Iterable[tuple[Launcher, LauncherText]],
-    chosen: Entry,
+    plan: Plan, texts: Iterable[tuple[Launcher, LauncherText]], chosen: Entry
 ) -> list[tuple[str, str, str]]:
     """The module-level constants that some launcher or the entry uses."""
-    used = set(chosen.named)
-    for launcher, text in texts:
-        used |= text.named
-    bound = " ".join(python for _, python in chosen.bindings)
-    used |= {name for name in plan.constants if name in bound.replace(".", " ").split()}
+    bound = set(re.findall(r"\w+", " ".join(python for _, python in chosen.bindings)))
+    used = chosen.named.union(bound, *(text.named for _, text in texts))
     return [
         (name, repr(value), doc) for name, (value, doc) in plan.constants.items() if name in used
     ]

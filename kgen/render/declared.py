@@ -4,30 +4,27 @@ from __future__ import annotations
 
 import re
 
-from jinja2.sandbox import ImmutableSandboxedEnvironment
-
 from kgen.diagnostics import Diagnostic, KgenError, Place
 from kgen.plan.model import Plan, Template
 from kgen.plan.variant import Size
+from kgen.render.environment import Workshop
 
 
-def check(plan: Plan, env: ImmutableSandboxedEnvironment) -> None:
+def check(plan: Plan, shop: Workshop) -> None:
     """Raises KgenError (KG506) for names of variant.yaml that neither it nor its templates use."""
     templates = {
         regime.template.name: regime.template for regime in plan.regimes if regime.template
     }
     found = [
-        problem
-        for template in templates.values()
-        for problem in _unused(plan, template, env.loader.sources)
+        problem for template in templates.values() for problem in _unused(plan, template, shop)
     ]
     if found:
         raise KgenError(found)
 
 
-def _unused(plan: Plan, template: Template, sources: dict[str, str]) -> list[Diagnostic]:
+def _unused(plan: Plan, template: Template, shop: Workshop) -> list[Diagnostic]:
     variant = template.variant
-    device = _with_imports(template.file, sources)
+    device = "\n".join(shop.sources(template.file).values())
     words = set(re.findall(r"\w+", device))
     file = template.file.replace("kernel.py.j2", "variant.yaml")
     found = []
@@ -58,15 +55,6 @@ def _unused(plan: Plan, template: Template, sources: dict[str, str]) -> list[Dia
                     _problem(file, f"kernel {role} writes {name}, which is none of its tensors")
                 )
     return found
-
-
-def _with_imports(file: str, sources: dict[str, str]) -> str:
-    """The template's text and that of everything it imports."""
-    text = sources[file]
-    imported = re.findall(r"{%-?\s*(?:import|from|include|extends)\s+[\"']([^\"']+)", text)
-    return "\n".join(
-        [text, *(_with_imports(name, sources) for name in imported if name in sources)]
-    )
 
 
 def _mentioned(name: str, value: object, inside: bool = False) -> bool:

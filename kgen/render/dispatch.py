@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from kgen.expr import Expr, fold, helpers, names, parse, to_python
+from kgen.expr import Expr, fold, helpers, names, to_python
 from kgen.expr.substitute import negated, substitute
 from kgen.families.model import DTYPES, Tensor
 from kgen.plan.model import Plan, RegimePlan
+from kgen.plan.variant import expression
 from kgen.render.launch import LauncherText, tuple_text
 from kgen.render.model import Launcher
 
@@ -77,7 +78,7 @@ def entry(plan: Plan, launchers: Iterable[tuple[Launcher, LauncherText]]) -> Ent
         label_condition(launcher, label) for launcher, _ in pairs for label in _varying(launcher)
     ]
     outputs = [tensor for tensor in plan.tensors if tensor.role == "output"]
-    shapes = [parse(dim.extent) for tensor in plan.tensors for dim in tensor.dims]
+    shapes = [expression(dim.extent) for tensor in plan.tensors for dim in tensor.dims]
     used = frozenset().union(*map(names, [*expressions, *shapes]))
     custom = any(not regime.fallback for regime in plan.regimes)
     return Entry(
@@ -102,14 +103,14 @@ def entry(plan: Plan, launchers: Iterable[tuple[Launcher, LauncherText]]) -> Ent
 
 
 def _check(tensor: Tensor) -> Check:
-    shape = tuple_text(parse(dim.extent) for dim in tensor.dims)
+    shape = tuple_text(expression(dim.extent) for dim in tensor.dims)
     return Check(tensor.name, f"torch.{DTYPES[tensor.dtype][0]}", len(tensor.dims), shape)
 
 
 def _output(tensor: Tensor) -> tuple[str, str, str]:
     return (
         tensor.name,
-        tuple_text(parse(dim.extent) for dim in tensor.dims),
+        tuple_text(expression(dim.extent) for dim in tensor.dims),
         f"torch.{DTYPES[tensor.dtype][0]}",
     )
 
@@ -202,9 +203,9 @@ def _label(launcher: Launcher, label: str) -> str:
 def label_condition(launcher: Launcher, label: str) -> Expr:
     """What a label means, over axes alone."""
     variant = launcher.regime.template.variant
-    condition = parse(variant.labels[label])
+    condition = expression(variant.labels[label])
     for name, derived in reversed(variant.let.items()):
-        condition = substitute(condition, {name: parse(derived.value)})
+        condition = substitute(condition, {name: expression(derived.value)})
     return fold(condition, launcher.regime.parameters)
 
 

@@ -10,11 +10,10 @@ from dataclasses import replace
 from typing import Any
 
 from jinja2 import TemplateError, TemplateSyntaxError
-from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from kgen.diagnostics import Diagnostic, KgenError, Place
 from kgen.plan.model import Argument, Group, KernelPlan, Plan, RegimePlan, Template
-from kgen.render.environment import line_map
+from kgen.render.environment import Workshop
 from kgen.render.linemap import Origin, unmarked
 from kgen.render.model import Launcher, RenderedKernel
 
@@ -22,7 +21,7 @@ _CALL = '{{% import "{file}" as kernels with context %}}{{{{ kernels.{role}() }}
 _MODULES = {"tl", "triton", *dir(builtins)}
 
 
-def launchers(plan: Plan, env: ImmutableSandboxedEnvironment) -> tuple[Launcher, ...]:
+def launchers(plan: Plan, shop: Workshop) -> tuple[Launcher, ...]:
     """A launcher for each group of each regime, in order. Raises KgenError for templates that are wrong."""
     naming = _Naming(plan)
     rendered: dict[str, RenderedKernel] = {}
@@ -32,7 +31,7 @@ def launchers(plan: Plan, env: ImmutableSandboxedEnvironment) -> tuple[Launcher,
             kernels = []
             for kernel in group.kernels:
                 name = naming.kernel(regime, group, kernel)
-                fresh = _render(plan, env, regime, group, kernel, name)
+                fresh = _render(plan, shop, regime, group, kernel, name)
                 kernels.append(_shared(fresh, rendered))
             found.append(Launcher(naming.launcher(regime, group), regime, group, tuple(kernels)))
     return tuple(found)
@@ -97,26 +96,52 @@ def _body(kernel: RenderedKernel) -> str:
 
 def _render(
     plan: Plan,
-    env: ImmutableSandboxedEnvironment,
+    shop: Workshop,
     regime: RegimePlan,
     group: Group,
     kernel: KernelPlan,
     function: str,
 ) -> RenderedKernel:
-    """The kernel with all arguments that its variant declares, then again with those that it uses."""
-    template = regime.template
-    first, _ = _text(plan, env, template, group, kernel, function, kernel.arguments)
+    """The kernel with those of its arguments that it uses. What its text depends on is the key of `shop.texts`."""
+    key = (
+        regime.template.directory,
+        function,
+        kernel.role,
+        tuple((a.name, a.kind, a.divisible) for a in kernel.arguments),
+        tuple(group.labels.items()),
+        kernel.unit,
+        kernel.wide,
+        tuple(plan.family.context(plan.spec).items()),
+        tuple(shop.sources(regime.template.file).values()),
+    )
+    if key not in shop.texts:
+        shop.texts[key] = _pruned(plan, shop, regime.template, group, kernel, function)
+    names, text, origins = shop.texts[key]
+    arguments = tuple(argument for argument in kernel.arguments if argument.name in names)
+    return RenderedKernel(function, kernel, arguments, text, origins)
+
+
+def _pruned(
+    plan: Plan,
+    shop: Workshop,
+    template: Template,
+    group: Group,
+    kernel: KernelPlan,
+    function: str,
+) -> tuple[frozenset[str], str, tuple[Origin | None, ...]]:
+    """Rendered with all arguments that the variant declares, then with those that the text uses: these, and the text."""
+    first, _ = _text(plan, shop, template, group, kernel, function, kernel.arguments)
     tree = _parsed(first, template, kernel)
-    used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    used = frozenset(node.id for node in ast.walk(tree) if isinstance(node, ast.Name))
     arguments = tuple(argument for argument in kernel.arguments if argument.name in used)
-    text, origins = _text(plan, env, template, group, kernel, function, arguments)
+    text, origins = _text(plan, shop, template, group, kernel, function, arguments)
     _check_names(_parsed(text, template, kernel), origins, template)
-    return RenderedKernel(function, kernel, arguments, text, tuple(origins))
+    return used, text, tuple(origins)
 
 
 def _text(
     plan: Plan,
-    env: ImmutableSandboxedEnvironment,
+    shop: Workshop,
     template: Template,
     group: Group,
     kernel: KernelPlan,
@@ -125,7 +150,8 @@ def _text(
 ) -> tuple[str, list[Origin | None]]:
     context = _context(plan, group, kernel, function, arguments)
     try:
-        marked = env.from_string(_CALL.format(file=template.file, role=kernel.role)).render(context)
+        call = shop.environment.from_string(_CALL.format(file=template.file, role=kernel.role))
+        marked = call.render(context)
     except TemplateSyntaxError as error:
         place = Place(error.filename or template.file, error.lineno, 1)
         raise KgenError(
@@ -133,7 +159,7 @@ def _text(
         ) from None
     except (TemplateError, ValueError, TypeError, KeyError) as error:
         raise KgenError([_failed(error, template, kernel)]) from None
-    return line_map(env).split(marked.strip("\n") + "\n")
+    return shop.line_map.split(marked.strip("\n") + "\n")
 
 
 def _failed(error: Exception, template: Template, kernel: KernelPlan) -> Diagnostic:

@@ -14,7 +14,9 @@ from kgen.runner.results import CaseResult, Failure, Status, Summary
 
 @dataclass(frozen=True)
 class Finding:
-    """A failure of one case; `template` and `template_line` say what rendered the line, "" and 0 if unknown."""
+    """A failure of one case; `template` and `template_line` say what rendered the line, "" and 0 if
+    unknown.
+    """
 
     case: str
     status: Status
@@ -39,7 +41,7 @@ class Report:
         return self.refused is None and self.summary.passed
 
     def diagnostics(self) -> tuple[Diagnostic, ...]:
-        """One for each failure, placed in the emitted file, with the template's line as its hint."""
+        """One for each failure, placed in the emitted file; the hint names the template's line."""
         source = self.directory / "submission.py"
         lines = source.read_text().splitlines() if source.exists() else []
         found = [_diagnostic(finding, source, lines) for finding in self.findings]

@@ -1,4 +1,6 @@
-"""Drives a runner process through a bundle's units; one that crashes or hangs costs its own unit only."""
+"""Drives a runner process through a bundle's units; one that crashes or hangs costs its own unit
+only.
+"""
 
 from __future__ import annotations
 
@@ -66,10 +68,11 @@ def test_bundle(
 ) -> Report:
     """Runs every case of a bundle in a process of its own and gathers the results.
 
-    `mode` is "interpret", "gpu", or "auto" (a GPU if there is one). `timeout` is in seconds, for each
-    case. `filter` keeps the cases whose name or regime contains it. `on_case` is called as each result
-    comes in. `python` runs the runner; it needs torch and triton. A case whose process dies, hangs or
-    fails by itself is an `error`, never passed, and the next case gets a fresh process.
+    `mode` is "interpret", "gpu", or "auto" (a GPU if there is one). `timeout` is in seconds, for
+    each case. `filter` keeps the cases whose name or regime contains it. `on_case` is called as
+    each result comes in. `python` runs the runner; it needs torch and triton. A case whose process
+    dies, hangs or fails by itself is an `error`, never passed, and the next case gets a fresh
+    process.
     """
     start = time.perf_counter()
     directory = Path(bundle_dir).resolve()

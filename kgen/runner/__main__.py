@@ -1,6 +1,7 @@
 """`python -m kgen.runner test BUNDLE_DIR`: a bundle in, JSON lines and a short table out.
 
-In one process: a kernel that takes the process down ends the run. `kgen.run` supervises a runner from outside.
+In one process: a kernel that takes the process down ends the run. `kgen.run` supervises a runner
+from outside.
 """
 
 from __future__ import annotations

@@ -18,8 +18,8 @@ class BundleError(Exception):
 class Regime:
     """A regime of the dispatcher.
 
-    `launches` has one entry for each of its launchers: the kernels of one call, in order (none for a
-    path that launches nothing of this file). `capturable` says whether a CUDA graph can hold it.
+    `launches` has one entry for each of its launchers: the kernels of one call, in order (none for
+    a path that launches nothing of this file). `capturable` says whether a CUDA graph can hold it.
     """
 
     name: str
@@ -32,9 +32,9 @@ class Bundle:
     """What the runner needs to know of a bundle.
 
     `sha256` is that of the file as it is; `edited` says that it is not the one that was rendered.
-    `arguments` and `returns` are names in the order of the entry function; a name in both is updated in place.
-    `problem` is the family's own data, passed on unread. `sha256` is that of the emitted file as it is now; it is
-    `edited` where the manifest has another.
+    `arguments` and `returns` are names in the order of the entry function; a name in both is
+    updated in place. `problem` is the family's own data, passed on unread. `sha256` is that of the
+    emitted file as it is now; it is `edited` where the manifest has another.
     """
 
     directory: Path

@@ -1,4 +1,6 @@
-"""What a family's problem module hands to the runner, and how close an output must come to what is right."""
+"""What a family's problem module hands to the runner, and how close an output must come to what is
+right.
+"""
 
 from __future__ import annotations
 
@@ -28,11 +30,12 @@ class Case:
 
 @dataclass(frozen=True)
 class Expected:
-    """The right output: `values` in float64 or integers on the CPU, and the `dtype` that it must have.
+    """The right output: `values` in float64 or integers on the CPU, and the `dtype` that it must
+    have.
 
-    An element is right where |out - values| <= absolute + relative * |values|; `absolute` is a number
-    or has the shape of `values`. NaN and infinity are right only where `values` holds the same. `why`
-    says where the numbers come from.
+    An element is right where |out - values| <= absolute + relative * |values|; `absolute` is a
+    number or has the shape of `values`. NaN and infinity are right only where `values` holds the
+    same. `why` says where the numbers come from.
     """
 
     values: torch.Tensor
@@ -44,7 +47,9 @@ class Expected:
 
 @runtime_checkable
 class Problem(Protocol):
-    """The functions of `kgen/families/<family>/problem.py`. `problem` is the manifest's entry of that name."""
+    """The functions of `kgen/families/<family>/problem.py`. `problem` is the manifest's entry of
+    that name.
+    """
 
     def cases(self, problem: Mapping[str, Any], mode: str) -> list[Case]:
         """The cases for `mode`, which is "interpret" or "gpu"; names are unique."""

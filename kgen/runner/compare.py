@@ -76,7 +76,7 @@ def _comparable(got: torch.Tensor, right: torch.Tensor) -> tuple[torch.Tensor, t
 
 
 def _ratio(got: torch.Tensor, right: torch.Tensor, allowed: torch.Tensor) -> torch.Tensor:
-    """Error over allowed error: 0 where equal (NaN equals NaN), infinite where only one is finite."""
+    """Error over allowed error: 0 where equal (also NaN), infinite where only one is finite."""
     ratio = (got - right).abs().to(torch.float64) / allowed
     equal = (got == right) | (torch.isnan(got) & torch.isnan(right))
     finite = torch.isfinite(got) & torch.isfinite(right)

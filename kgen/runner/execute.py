@@ -22,7 +22,9 @@ from kgen.runner.snapshot import Snapshot
 
 
 class Executor:
-    """Runs a bundle's cases on one backend. The file is loaded once, and again after a case that did not pass."""
+    """Runs a bundle's cases on one backend. The file is loaded once, and again after a case that
+    did not pass.
+    """
 
     def __init__(self, bundle: Bundle, asker: Asker, backend: Backend, seed: int):
         self.bundle = bundle
@@ -36,7 +38,9 @@ class Executor:
         return self.timed(case.name, case.regime, lambda: self._run(case, twice))
 
     def timed(self, name: str, regime: str, work: Callable[[], Answer]) -> CaseResult:
-        """The result of `work`; what the family's module raises in it is an error of nobody's kernel."""
+        """The result of `work`; what the family's module raises in it is an error of nobody's
+        kernel.
+        """
         start = time.perf_counter()
         try:
             answer = work()

@@ -56,7 +56,9 @@ class Extent:
         return bool(self.contains(np.array([offset]))[0])
 
     def index(self, offset: int) -> tuple[int, ...]:
-        """The index of the element at `offset`; outside the view, the index that arithmetic leads to."""
+        """The index of the element at `offset`; outside the view, the index that arithmetic leads
+        to.
+        """
         index = [0] * len(self.shape)
         moving = [d for d, n in enumerate(self.shape) if n > 1 and self.strides[d]]
         moving = sorted(moving, key=lambda d: -self.strides[d])

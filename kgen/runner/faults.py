@@ -17,7 +17,7 @@ class Where:
 
 
 class KernelFault(Exception):
-    """A fault with its code (a KG7xx page), the tensor's name, the element's index and the program."""
+    """A fault: its code (a KG7xx page), the tensor's name, the element's index, the program."""
 
     def __init__(
         self,
@@ -36,11 +36,15 @@ class KernelFault(Exception):
 
 
 class Unsupported(Exception):
-    """A construct that Triton's interpreter can't run; says nothing about whether the kernel is right."""
+    """A construct that Triton's interpreter can't run; says nothing about whether the kernel is
+    right.
+    """
 
 
 class Untrusted(Exception):
-    """The installed interpreter computed a known kernel wrongly, so its verdicts would mean nothing."""
+    """The installed interpreter computed a known kernel wrongly, so its verdicts would mean
+    nothing.
+    """
 
 
 class NoDevice(Exception):

@@ -1,8 +1,9 @@
 """Captures a call in a CUDA graph and replays it with other inputs in the same buffers.
 
-A serving engine captures once, with any lengths, and replays for months. What a call decides on the host is frozen at
-capture; replays show whether any of that depended on data, whether counters return to their start, and whether what
-the graph points to stays alive when other calls run between.
+A serving engine captures once, with any lengths, and replays for months. What a call decides on the
+host is frozen at capture; replays show whether any of that depended on data, whether counters
+return to their start, and whether what the graph points to stays alive when other calls run
+between.
 """
 
 from __future__ import annotations
@@ -19,17 +20,17 @@ from kgen.runner.judge import Answer, judge
 from kgen.runner.launches import recorded
 from kgen.runner.outputs import named_outputs
 from kgen.runner.poison import Poison, storage_bytes
-from kgen.runner.problem import Question
+from kgen.runner.problem import ProblemError, Question
 from kgen.runner.raised import failure_of
 from kgen.runner.results import CaseResult, Failure, Status
 from kgen.runner.snapshot import Snapshot
 
 MAX_VARIANTS = 4
-"""How many other inputs a graph is replayed with."""
+"""With how many other run-time values a graph is replayed."""
 
 
 def replay_regime(executor: Executor, name: str, regime: str, cases: Sequence[Case]) -> CaseResult:
-    """Captures the first of the regime's `cases` and replays it with inputs of others of the same shapes."""
+    """Captures one of the regime's `cases` and replays it with others of the same shapes."""
     if not executor.bundle.regimes[regime].capturable:
         note = "the manifest says that a CUDA graph can't hold this regime"
         return executor.timed(name, regime, lambda: Answer(Status.SKIPPED, note=note))
@@ -39,13 +40,13 @@ def replay_regime(executor: Executor, name: str, regime: str, cases: Sequence[Ca
 class _Replay:
     def __init__(self, executor: Executor, cases: Sequence[Case]):
         self._executor = executor
+        self._alike = _largest_group(cases)
         self._cases = cases
         self._stream = torch.cuda.Stream()
         self._replays = 0
 
     def run(self) -> Answer:
-        first = self._cases[0]
-        question = self._ask(first, 0)
+        question = self._ask(self._alike[0], 0)
         with torch.cuda.stream(self._stream):
             warm = self._executor.call(question.inputs)
         if warm.failures:
@@ -55,6 +56,7 @@ class _Replay:
         except Exception as error:
             return self._refused(error)
         self._disturb()
+        worst = 0.0
         for case, number in self._variants():
             other = self._ask(case, number)
             if not _fill(question.inputs, other.inputs):
@@ -62,19 +64,24 @@ class _Replay:
             answer = self._replay(graph, captured, replace(other, inputs=question.inputs))
             if answer.status is not Status.PASSED:
                 return answer
-        return replace(captured, note=f"{self._replays} replays with other inputs")
+            worst = max(worst, answer.worst)
+        if not self._replays:
+            raise ProblemError(f"no other inputs have the layout of {self._alike[0].name!r}")
+        return replace(captured, worst=worst, note=f"{self._replays} replays with other inputs")
 
     def _variants(self) -> list[tuple[Case, int]]:
-        """Other cases of the same shapes, then other data for the first; the first variant comes twice."""
-        first = self._cases[0]
-        same = [c for c in self._cases[1:] if c.axes == first.axes and c.layout == first.layout]
-        variants = [(case, 1) for case in same] + [(first, 1), (first, 2)]
-        variants = variants[:MAX_VARIANTS]
+        """Cases of the same shapes, each with other data; the first comes again at the end."""
+        first = self._alike[0]
+        variants = [(case, 1) for case in (*self._alike[1:], *_rotations(first))]
+        variants = [*variants[:MAX_VARIANTS], (first, 1), (first, 2)]
         return [*variants, variants[0]]
 
     def _ask(self, case: Case, number: int) -> Question:
+        """Inputs that every stream may read."""
         executor = self._executor
-        return executor.asker.question(case, executor.seed + number, executor.backend.device)
+        question = executor.asker.question(case, executor.seed + number, executor.backend.device)
+        executor.backend.synchronise()
+        return question
 
     def _capture(self, inputs: Mapping[str, object]) -> tuple[torch.cuda.CUDAGraph, Answer]:
         bundle = self._executor.bundle
@@ -87,26 +94,27 @@ class _Replay:
         return graph, Answer(outputs=outputs, launched=tuple(launched))
 
     def _disturb(self) -> None:
-        """Another call between capture and replay; what it allocates must not be what the graph uses."""
+        """Another call between capture and replay; what it allocates must not be what the graph
+        uses.
+        """
         self._executor.call(self._ask(self._cases[-1], 3).inputs)
 
     def _replay(self, graph: torch.cuda.CUDAGraph, captured: Answer, question: Question) -> Answer:
         executor = self._executor
         before = Snapshot(question.inputs)
-        graph.replay()
-        executor.backend.synchronise()
         self._replays += 1
-        answer = judge(question, captured, before, executor.bundle, executor.backend)
         told = f"replay {self._replays} of the graph, with the inputs of {question.case.name!r}"
-        failures = [
-            Failure(
-                "KG715",
-                f"{told}: {failure.message}",
-                tensor=failure.tensor,
-                element=failure.element,
-            )
+        try:
+            graph.replay()
+            executor.backend.synchronise()
+        except RuntimeError as error:
+            failure = Failure("KG715", f"{told}: the GPU reported {error}")
+            return Answer(Status.FAILED, failures=(failure,))
+        answer = judge(question, captured, before, executor.bundle, executor.backend)
+        failures = (
+            replace(failure, code="KG715", message=f"{told}: {failure.message}")
             for failure in answer.failures
-        ]
+        )
         return replace(answer, failures=tuple(failures))
 
     def _refused(self, error: Exception) -> Answer:
@@ -115,8 +123,33 @@ class _Replay:
         return Answer(status, failures=(replace(failure, code="KG715", message=message),))
 
 
+def _largest_group(cases: Sequence[Case]) -> list[Case]:
+    """The most cases that differ in run-time values only; of as many, those with most work."""
+    groups: dict[object, list[Case]] = {}
+    for case in cases:
+        groups.setdefault((tuple(case.axes.items()), case.layout), []).append(case)
+    return max(groups.values(), key=lambda group: (len(group), sum(map(_work, group))))
+
+
+def _work(case: Case) -> int:
+    return sum(map(sum, case.runtime.values()))
+
+
+def _rotations(case: Case) -> list[Case]:
+    """The same requests in another order: run-time values are given for each request."""
+    requests = max(map(len, case.runtime.values()), default=0)
+    return [
+        replace(
+            case,
+            name=f"{case.name}, requests moved by {by}",
+            runtime={axis: values[by:] + values[:by] for axis, values in case.runtime.items()},
+        )
+        for by in range(1, requests)
+    ]
+
+
 def _fill(buffers: Mapping[str, object], values: Mapping[str, object]) -> bool:
-    """Copies values into the captured buffers, gaps too; False if layouts or plain numbers differ."""
+    """Copies values into the captured buffers, gaps too; False if layouts or numbers differ."""
     if any(_frozen(buffer) != _frozen(values[name]) for name, buffer in buffers.items()):
         return False
     for name, buffer in buffers.items():
@@ -126,7 +159,9 @@ def _fill(buffers: Mapping[str, object], values: Mapping[str, object]) -> bool:
 
 
 def _frozen(value: object) -> object:
-    """What a graph keeps of an argument: all of it, but of a tensor only how it lies in its storage."""
+    """What a graph keeps of an argument: all of it, but of a tensor only how it lies in its
+    storage.
+    """
     if not isinstance(value, torch.Tensor):
         return value
     nbytes = value.untyped_storage().nbytes()

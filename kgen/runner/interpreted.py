@@ -18,7 +18,7 @@ Index = tuple[int, ...]
 
 
 class Interpreted:
-    """The interpreter with checked memory. Raises `Untrusted` if it computes known kernels wrongly."""
+    """The interpreter with checked memory. Raises `Untrusted` if it gets known kernels wrong."""
 
     mode = "interpret"
     device = torch.device("cpu")

@@ -8,7 +8,9 @@ from collections.abc import Iterator
 
 @contextlib.contextmanager
 def recorded(function_class: type) -> Iterator[list[str]]:
-    """Collects the names of launched kernels; `function_class` is the JIT's or the interpreter's function."""
+    """Collects the names of launched kernels; `function_class` is the JIT's or the interpreter's
+    function.
+    """
     launched: list[str] = []
     original = function_class.run
 

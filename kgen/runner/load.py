@@ -15,8 +15,8 @@ _count = itertools.count()
 def load_entry(bundle: Bundle) -> Callable:
     """A fresh copy of the file's entry function: nothing that an earlier copy kept is left in it.
 
-    The module's name holds the content's hash. No bytecode is written: a file of the same size written again within a
-    second would be answered by the old bytecode.
+    The module's name holds the content's hash. No bytecode is written: a file of the same size
+    written again within a second would be answered by the old bytecode.
     """
     name = f"kgen_submission_{bundle.sha256[:16]}_{next(_count)}"
     sys.dont_write_bytecode = True

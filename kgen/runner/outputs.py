@@ -19,7 +19,8 @@ class WrongReturn(Exception):
 def named_outputs(
     result: object, bundle: Bundle, inputs: Mapping[str, object]
 ) -> dict[str, torch.Tensor]:
-    """The outputs by name, from what the entry returned and from the arguments that it updated in place.
+    """The outputs by name, from what the entry returned and from the arguments that it updated in
+    place.
 
     Raises `WrongReturn` if there are too few or too many, or one is no tensor.
     """
@@ -55,7 +56,9 @@ def wrong_form(name: str, output: torch.Tensor, expected: Expected, device: str)
 
 
 def aliases(outputs: Mapping[str, torch.Tensor], inputs: Mapping[str, object]) -> list[Failure]:
-    """Outputs in an input's storage (unless that argument is updated in place), or overlapping each other."""
+    """Outputs in an input's storage (unless that argument is updated in place), or overlapping each
+    other.
+    """
     tensors = {name: t for name, t in inputs.items() if isinstance(t, torch.Tensor)}
     found = []
     for position, (name, output) in enumerate(outputs.items()):

@@ -1,6 +1,7 @@
 """Fills every tensor that is allocated without values, so that what nothing wrote can't look right.
 
-A floating-point element is NaN with every bit set, an integer is 0x7f7f7f7f: as an index far out of any tensor.
+A floating-point element is NaN with every bit set, an integer is 0x7f7f7f7f: as an index far out of
+any tensor.
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ def poison_byte(dtype: torch.dtype) -> int:
 
 
 class Poison(TorchFunctionMode):
-    """While active, poisons what `torch.empty` and its relatives allocate, on any device, in a captured graph too.
+    """While active, poisons what `torch.empty` and its relatives allocate, on any device, in a
+    captured graph too.
 
     `filled` maps the address of each storage to the byte that filled it.
     """

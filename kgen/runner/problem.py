@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 class ProblemError(Exception):
-    """The problem module raised or gave something unusable; that says nothing about the submission."""
+    """The problem module raised or gave nothing usable; that says nothing about the submission."""
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,9 @@ from kgen.runner.trace import last_cause, line_of, shown
 
 
 def failure_of(error: Exception, source: Path) -> tuple[Status, Failure]:
-    """What `error`, raised while `source` ran, says: that the file is wrong, or that it can't be run here."""
+    """What `error`, raised while `source` ran, says: that the file is wrong, or that it can't be
+    run here.
+    """
     cause = last_cause(error)
     line = line_of(error, source)
     if isinstance(cause, KernelFault):

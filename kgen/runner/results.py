@@ -1,4 +1,4 @@
-"""The records that the runner writes, one JSON object a line, and reads back on the parent's side."""
+"""The records that the runner writes, one JSON object a line, and the parent reads back."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from typing import Any
 
 
 class Status(enum.Enum):
-    """Only `passed` is good. `error` means that the question could not be answered, `skipped` that it was not asked."""
+    """Only `passed` is good. `error` means that the question could not be answered, `skipped` that
+    it was not asked.
+    """
 
     PASSED = "passed"
     FAILED = "failed"
@@ -22,8 +24,8 @@ class Status(enum.Enum):
 class Failure:
     """Why a case did not pass.
 
-    `line` counts lines of the emitted file from 1 (0: no line is known); `tensor`, `element`, `kernel` and `program`
-    are given where the fault has them.
+    `line` counts lines of the emitted file from 1 (0: no line is known); `tensor`, `element`,
+    `kernel` and `program` are given where the fault has them.
     """
 
     code: str
@@ -40,8 +42,8 @@ class Failure:
 class CaseResult:
     """What came of one case.
 
-    `launched` names the kernels in the order of their launches; `worst` is the largest error as a fraction of what is
-    allowed; after `device_lost` nothing more can run in the same process.
+    `launched` names the kernels in the order of their launches; `worst` is the largest error as a
+    fraction of what is allowed; after `device_lost` nothing more can run in the same process.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""The runner as a `kgen.worker`: a parent opens a bundle, then asks for one unit after the other."""
+"""The runner as a `kgen.worker`: a parent opens a bundle, then asks for one unit at a time."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ class Server:
         self._session: Session | None = None
 
     def open(self, payload: dict[str, Any], emit: Emit) -> dict[str, Any]:
-        """Takes `bundle`, `mode`, `seed`, `filter`; gives the units and what will run them, or `refused`."""
+        """Takes `bundle`, `mode`, `seed`, `filter`; gives the units and what will run them, or
+        `refused`.
+        """
         try:
             session = Session(payload["bundle"], payload["mode"], payload["seed"])
         except tuple(REFUSALS) as error:

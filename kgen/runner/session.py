@@ -29,8 +29,8 @@ GRAPH = "graph:"
 class Session:
     """A bundle opened in `mode` "interpret", "gpu" or "auto".
 
-    Its units are the cases and, on a GPU, one graph replay for each regime that has cases.
-    Raises `BundleError`, `ProblemError`, `NoDevice`, or `Untrusted` if the interpreter fails its probes.
+    Its units are the cases and, on a GPU, one graph replay for each regime that has cases. Raises
+    `BundleError`, `ProblemError`, `NoDevice`, or `Untrusted` if the interpreter fails its probes.
     """
 
     def __init__(self, directory: str, mode: str, seed: int):
@@ -53,7 +53,9 @@ class Session:
         return [(name, regime) for name, regime in units if filter in name or filter in regime]
 
     def run(self, name: str) -> CaseResult:
-        """Runs one unit. A regime's first case is called twice: that shows a counter that is not re-armed."""
+        """Runs one unit. A regime's first case is called twice: that shows a counter that is not
+        re-armed.
+        """
         if name.startswith(GRAPH):
             from kgen.runner.graph import replay_regime
 
@@ -76,7 +78,9 @@ class Session:
 
 
 def make_backend(mode: str) -> Backend:
-    """The backend for `mode`; "auto" takes a GPU if there is one. Triton is imported here, never before."""
+    """The backend for `mode`; "auto" takes a GPU if there is one. Triton is imported here, never
+    before.
+    """
     import torch
 
     if mode == "auto":

@@ -13,7 +13,9 @@ from kgen.runner.poison import storage_bytes
 
 @dataclass(frozen=True)
 class Change:
-    """What a call changed: an element of an argument, or (`element` empty) bytes beside its elements."""
+    """What a call changed: an element of an argument, or (`element` empty) bytes beside its
+    elements.
+    """
 
     argument: str
     element: tuple[int, ...]
@@ -22,8 +24,8 @@ class Change:
 class Snapshot:
     """Copies of whole storages, so that the gaps of strided views are watched too.
 
-    Storages of more than `limit` bytes are not copied; of them only torch's own version count is watched, which a
-    kernel's stores do not move.
+    Storages of more than `limit` bytes are not copied; of them only torch's own version count is
+    watched, which a kernel's stores do not move.
     """
 
     def __init__(self, inputs: Mapping[str, object], limit: float = float("inf")):

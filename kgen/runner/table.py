@@ -28,7 +28,7 @@ def table(results: Sequence[CaseResult], summary: Summary) -> str:
     )
     if summary.edited:
         lines.append(
-            "note: submission.py was edited after it was rendered; what was tested is the edited file"
+            "note: submission.py was edited after it was rendered; the edited file was tested"
         )
     return "\n".join(lines)
 

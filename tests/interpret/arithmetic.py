@@ -1,4 +1,6 @@
-"""Kernels whose results are known, run in the checked interpreter; prints {check: what is wrong} as JSON."""
+"""Kernels whose results are known, run in the checked interpreter; prints {check: what is wrong} as
+JSON.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +16,11 @@ import triton.language as tl  # noqa: E402
 
 from kgen.runner.faults import KernelFault  # noqa: E402
 from kgen.runner.interpreter.install import install, use_memory  # noqa: E402
+
+BUILDER = install()
+
+# Bound to what `install` put there, as in a file that is loaded afterwards.
+from triton.language.extra.cuda import gdc_launch_dependents, gdc_wait  # noqa: E402
 
 BF16, E4M3, E5M2 = torch.bfloat16, torch.float8_e4m3fn, torch.float8_e5m2
 N = 64
@@ -130,6 +137,19 @@ def shifted_copy(p_x, p_out, N: tl.constexpr, SHIFT: tl.constexpr):
 
 
 @triton.jit
+def dependent_copy(p_x, p_y, p_out, N: tl.constexpr, EARLY: tl.constexpr):
+    o = tl.arange(0, N)
+    gdc_launch_dependents()
+    y = tl.load(p_y + o)
+    if EARLY:
+        x = tl.load(p_x + o)
+    gdc_wait()
+    if not EARLY:
+        x = tl.load(p_x + o)
+    tl.store(p_out + o, x + y)
+
+
+@triton.jit
 def locked_add(p_lock, p_total):
     while tl.atomic_cas(p_lock, 0, 1, sem="acquire") == 1:
         pass
@@ -195,7 +215,7 @@ def dot(dtype, precision="tf32"):
 
 
 def tf32_drops_bits():
-    """1 + 2**-11 has one bit more than tf32 holds; half way between two, it rounds away from zero."""
+    """1 + 2**-11 lies half way between two numbers of tf32; it rounds away from zero."""
     a = torch.eye(16) * (1 + 2.0**-11)
     out, exact = torch.zeros(16, 16), torch.zeros(16, 16)
     matmul[(1,)](a, torch.eye(16), out, 16, 16, "tf32")
@@ -308,6 +328,25 @@ def one_launch_after_another():
     return differ(y[:N], x[N:])
 
 
+def dependent_launch():
+    """It may load what no kernel wrote before it waits, and what the launch before wrote after."""
+    x, weight, middle, out = torch.randn(4, N)
+    shifted_copy[(1,)](x, middle, N, 0)
+    dependent_copy[(1,)](middle, weight, out, N, False, launch_pdl=True)
+    return differ(out, x + weight)
+
+
+def dependent_launch_that_loads_too_early():
+    x, weight, middle, out = torch.randn(4, N)
+    shifted_copy[(1,)](x, middle, N, 0)
+    dependent_copy[(1,)](middle, weight, out, N, True)
+    return differ(out, x + weight) or must_raise(
+        "KG704",
+        "by program (0, 0, 0) of kernel 'shifted_copy'; this launch may overlap that one",
+        lambda: dependent_copy[(1,)](middle, weight, out, N, True, launch_pdl=True),
+    )
+
+
 def spin_lock():
     """Acquire, barrier, release: every program sees the total of those before."""
     lock = torch.zeros(1, dtype=torch.int32)
@@ -355,6 +394,8 @@ CHECKS = {
     "same memory by two names": same_memory_by_two_names,
     "store to what another loaded": store_to_what_another_program_loaded,
     "one launch after another": one_launch_after_another,
+    "dependent launch": dependent_launch,
+    "dependent launch that loads too early": dependent_launch_that_loads_too_early,
     "spin lock": spin_lock,
     "relaxed atomics": relaxed_atomics_do_not_race,
     "tensor descriptor": tensor_descriptor,
@@ -376,11 +417,10 @@ def must_raise(code, text, launch):
 
 
 def main():
-    builder = install()
     outcomes = {}
     for name, check in CHECKS.items():
         torch.manual_seed(0)
-        use_memory(builder, {}, {})
+        use_memory(BUILDER, {}, {})
         try:
             outcomes[name] = check()
         except Exception as error:

@@ -37,6 +37,8 @@ CHECKS = (
     "same memory by two names",
     "store to what another loaded",
     "one launch after another",
+    "dependent launch",
+    "dependent launch that loads too early",
     "spin lock",
     "relaxed atomics",
     "tensor descriptor",

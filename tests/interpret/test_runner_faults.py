@@ -13,7 +13,7 @@ ALLOCATE = "out = torch.empty_like(x)"
 TICKET = 'done = tl.atomic_add(p_count + i_row, 1, sem="acq_rel")'
 BARRIER = "    tl.debug_barrier()\n"
 
-# name: (kernel file, honest text, planted text, code, what the message says, text of the named line)
+# name: (kernel file, honest text, planted text, code, what the message says, the named line)
 FAULTS = {
     "a load without its mask": (
         "vector_add",
@@ -73,7 +73,7 @@ FAULTS = {
         "",
         "KG704",
         r"race: load of 'p_part' at element \[0, 0, 0\]: it was stored by program \(0, 0, 0\) of "
-        r"kernel 'split_sum_kernel'; its atomic releases, but no tl.debug_barrier\(\) stands between "
+        r"kernel 'split_sum_kernel'; its atomic releases, but no tl.debug_barrier\(\) is between "
         r"the store and the atomic, in program \(0, 3, 0\)",
         "b_total += tl.load(p_part",
     ),
@@ -82,8 +82,8 @@ FAULTS = {
         'sem="acq_rel"',
         'sem="relaxed"',
         "KG704",
-        r"race: load of 'p_part' at element \[0, 0, 0\]: .*they meet at an atomic that is relaxed or "
-        r"of CTA scope, which orders nothing else, in program \(0, 3, 0\)",
+        r"race: load of 'p_part' at element \[0, 0, 0\]: .*they meet at an atomic that is relaxed "
+        r"or of CTA scope, which orders nothing else, in program \(0, 3, 0\)",
         "b_total += tl.load(p_part",
     ),
     "a ticket that only acquires": (
@@ -99,8 +99,9 @@ FAULTS = {
         'sem="acq_rel"',
         'sem="acq_rel", scope="cta"',
         "KG704",
-        r"race: atomic of 'p_count' at element \[0\]: it was updated by an atomic|"
-        r"race: atomic of 'p_count' at element \[0\]: it was stored",
+        r"race: atomic of 'p_count' at element \[0\]: it was stored by program \(0, 0, 0\) of "
+        r"kernel 'split_sum_kernel'; CTA scope holds within one program only, in program "
+        r"\(0, 1, 0\)",
         TICKET[:-1],
     ),
     "a plain counter instead of an atomic": (
@@ -211,7 +212,7 @@ FAULTS = {
         ALLOCATE,
         "out = x",
         "KG706",
-        r"store to 'p_out' at element \[0\], which belongs to the input 'x', in program \(0, 0, 0\)",
+        r"store to 'p_out' at element \[0\], which belongs to the input 'x', in program",
         ADD_STORE,
     ),
     "an input that the launcher changes": (
@@ -291,8 +292,8 @@ FAULTS = {
         "return out",
         "add_kernel[(1,)](x, y, torch.empty_like(x), 1, BLOCK)\n    return out",
         "KG710",
-        r"wrong regime: the case belongs to 'all', which launches add_kernel, but the call launched "
-        r"add_kernel, add_kernel",
+        r"wrong regime: the case belongs to 'all', which launches add_kernel, but the call "
+        r"launched add_kernel, add_kernel",
         "",
     ),
     "an exception in the launcher": (

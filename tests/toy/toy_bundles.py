@@ -1,5 +1,5 @@
-"""Toy bundles: a hand-made kernel file, perhaps with a planted fault, and the manifest that a render
-would write.
+"""Toy bundles: a hand-made kernel file, perhaps with a planted fault, and the manifest that a
+render would write.
 """
 
 from __future__ import annotations

@@ -27,7 +27,9 @@ def inputs(problem, case, generator, device):
 
 
 def _laid_out(values, layout):
-    """ "padded" rows have NaN between them; "far" rows lie 2**30 elements apart in memory that is never touched."""
+    """ "padded" rows have NaN between them; "far" rows lie 2**30 elements apart in memory that is
+    never touched.
+    """
     rows, n = values.shape
     if layout == "padded":
         wide = values.new_full((rows, n + 8), float("nan"))

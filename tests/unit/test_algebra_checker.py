@@ -1,4 +1,4 @@
-"""Rule by rule: what each step of a certificate proves, and forgeries that neither checker takes."""
+"""Rule by rule: what each step of a certificate proves, and forgeries that no checker takes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The engine against enumeration: on small boxes of axes, every value and every verdict is checked at every point.
+"""The engine against enumeration: on small boxes, every value and verdict at every point.
 
 The judge is `kgen.expr.evaluate`, which shares no code with the engine.
 """
@@ -189,7 +189,7 @@ def test_a_condition_has_a_witness_or_a_contradiction_only_if_it_should(text):
 
 
 def polys(space: Space, depth: int) -> st.SearchStrategy[Poly]:
-    """Polynomials with every kind of definition that needs no memory, division toward zero included."""
+    """Polynomials with every kind of definition that needs no memory."""
     leaf = st.one_of(
         st.sampled_from([space.named("x"), space.named("y")]), st.integers(-3, 5).map(Poly.of)
     )

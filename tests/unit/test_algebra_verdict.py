@@ -144,12 +144,27 @@ def test_listed_values_are_the_only_ones():
     q = space.choice("Q", (1, 8))
     assert decide(space, ne(q, 4)).status is Status.PROVED
     assert decide(space, le(q, 4), lt(q, 8)).status is Status.PROVED
-    assert decide(space, ge(q, space.power_of_two(q))).status is Status.PROVED
     assert decide(space, eq(q, 8)).status is Status.REFUTED
 
 
+def test_definitions_of_known_values_are_computed():
+    space = Space()
+    q = space.choice("Q", (1, 2, 8))
+    assert decide(space, ge(q, space.power_of_two(q))).status is Status.PROVED
+    rows = space.power_of_two(3 * q)
+    assert decide(space, ne(rows, 6)).status is Status.PROVED
+    assert decide(space, eq(space.logarithm(q) * 2, 6), eq(q, 8)).status is Status.PROVED
+
+
+def test_equations_are_put_in():
+    space = Space()
+    n, k = space.axis("n"), space.axis("k")
+    verdict = decide(space, eq(n * n + k, 147), conjunction(eq(n, 4 * k), eq(k, 3)))
+    assert verdict.status is Status.PROVED
+
+
 def test_a_variable_without_values_says_nothing_of_others():
-    """Program ids of an empty grid: what they would imply of the grid must not be used where there are none."""
+    """Program ids of an empty grid imply nothing of the grid where they are not mentioned."""
     space = Space()
     rows = space.axis("N", 0, 8)
     program = space.program(0, rows)
@@ -158,7 +173,7 @@ def test_a_variable_without_values_says_nothing_of_others():
 
 
 def test_a_quotient_says_nothing_outside_its_domain():
-    """One turn earlier, `t // 4` divides -1 where t = 0: its facts must not make that turn impossible."""
+    """A turn earlier, `t // 4` divides -1 where t = 0: that must not make t = 0 impossible."""
     space = Space()
     turn = space.iteration("t")
     (index,) = turn.variables

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from pathlib import Path
 
@@ -22,6 +23,7 @@ def decode(p_q):
 LIMIT = 3
 """
 MANIFEST = {
+    "bytes_sha256": hashlib.sha256(SUBMISSION.encode()).hexdigest(),
     "kernels": {"decode": {"regimes": ["small", "large"]}},
     "functions": {"decode": [4, 6]},
     "templates_index": ["attention/split_k/kernel.py.j2"],
@@ -59,6 +61,12 @@ def test_a_line_outside_templates_says_that_kgen_assembled_it(bundle):
 def test_a_line_that_the_file_does_not_have_is_told_with_its_range(bundle, line):
     with pytest.raises(KgenError, match=rf"KG192: there is no line {line}: the file has 9"):
         locate(bundle, line)
+
+
+def test_an_edited_file_is_not_given_the_lines_of_the_rendered_one(bundle):
+    bundle.write_text("# by hand\n" + SUBMISSION)
+    with pytest.raises(KgenError, match="KG194: the file was edited after it was rendered"):
+        locate(bundle, 6)
 
 
 def test_a_file_without_a_manifest_is_told_what_to_give_instead(bundle):

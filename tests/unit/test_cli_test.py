@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import kgen.run
-from kgen.run.report import make_report, summarise
-from kgen.runner.results import CaseResult, Failure, Status, Summary
+from kgen.run.report import make_report
+from kgen.runner.results import CaseResult, Failure, Status, Summary, count
 
 BUNDLE = "generated/norm/rms_odd"
 PASSED = CaseResult("T 1", "rows", Status.PASSED, worst=0.25, seconds=0.5)
@@ -46,8 +46,9 @@ def runner(monkeypatch):
                 device="played",
                 seed=7,
                 versions={"triton": "3.7.1"},
+                counts=count(turns),
             )
-            return make_report(Path(directory), turns, summarise(turns, summary))
+            return make_report(Path(directory), turns, summary)
 
         monkeypatch.setattr(kgen.run, "test_bundle", test_bundle)
         return calls

@@ -20,7 +20,9 @@ def offsets_of(shape: tuple[int, ...], strides: tuple[int, ...]) -> set[int]:
 
 @st.composite
 def views(draw: st.DrawFn) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Views as slicing, transposing and expanding make them: no two elements that should differ overlap."""
+    """Views as slicing, transposing and expanding make them: no two elements that should differ
+    overlap.
+    """
     shape, strides = [], []
     stride = draw(st.integers(1, 3))
     for size in draw(st.lists(st.integers(1, 4), max_size=4)):
@@ -63,7 +65,7 @@ def test_an_offset_past_the_end_reads_as_a_row_too_far():
 
 
 def test_rows_that_overlap_count_as_one_stretch():
-    """Sliding windows over one line: every offset from the first to the last belongs to some row."""
+    """Sliding windows over one line: every offset from first to last belongs to some row."""
     extent = Extent.of((4, 3), (1, 1))
     assert extent.contains(np.arange(-1, 8)).tolist() == [False] + [True] * 6 + [False] * 2
 

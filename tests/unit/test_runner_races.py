@@ -19,8 +19,8 @@ class Launch:
         self.shadow = Shadow(64, 1)
         self.begin()
 
-    def begin(self) -> None:
-        self.clock.begin_launch("k")
+    def begin(self, dependent: bool = False) -> None:
+        self.clock.begin_launch("k", dependent)
 
     def program(self, number: int) -> None:
         self.clock.begin_program((number, 0, 0))
@@ -94,6 +94,27 @@ def test_a_later_launch_is_ordered(launch):
     assert launch.store() is None
 
 
+def test_a_dependent_launch_is_ordered_from_its_wait_on(launch):
+    launch.program(0)
+    launch.store()
+    launch.begin(dependent=True)
+    launch.program(0)
+    conflict = launch.load()
+    assert "gdc_wait() comes too late" in launch.clock.why_unordered(conflict.segment)
+    launch.clock.wait()
+    assert launch.load() is None
+
+
+def test_each_program_of_a_dependent_launch_must_wait(launch):
+    launch.program(0)
+    launch.store()
+    launch.begin(dependent=True)
+    launch.program(0)
+    launch.clock.wait()
+    launch.program(1)
+    assert launch.load() is not None
+
+
 def test_barrier_release_acquire_orders(launch):
     launch.program(0)
     launch.store()
@@ -113,7 +134,7 @@ def test_a_store_after_the_last_barrier_is_not_published(launch):
     launch.program(1)
     launch.atomic()
     conflict = launch.load()
-    assert "no tl.debug_barrier() stands between" in launch.clock.why_unordered(conflict.segment)
+    assert "no tl.debug_barrier() is between" in launch.clock.why_unordered(conflict.segment)
 
 
 @pytest.mark.parametrize(("release", "acquire"), [(True, False), (False, True), (False, False)])

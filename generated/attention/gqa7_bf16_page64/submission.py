@@ -14,7 +14,7 @@
 # devices h200; targets sm_90, sm_80
 # written by kgen 0.1.0 from gqa7_bf16_page64.yaml
 # spec 0450c55a4857b2011fc9648c9fb06f50558e4535cdbbed02a8d86fc33a7777d4
-# templates 9a0c10063e5b00b7646a2948600ff0090c667bae403bf9c72624f99341dfd42e
+# templates c34357821381bd8c9cc868ed32124f5812aeea16aa762fe61df91c27a8498aad
 
 import torch
 import triton
@@ -65,8 +65,7 @@ def is_aligned(*tensors):
 
 
 @triton.jit(
-    do_not_specialize=["stride_block_table_b", "CAP", "SPLITS"],
-    do_not_specialize_on_alignment=["p_block_table", "p_seq_lens"],
+    do_not_specialize=["p_block_table", "p_seq_lens", "stride_block_table_b", "CAP", "SPLITS"]
 )
 def split_kernel(
     p_q,
@@ -86,8 +85,8 @@ def split_kernel(
     stride_v_slot: tl.int64,
     stride_v_h: tl.int64,
     stride_block_table_b: tl.int64,
-    CAP,
-    SPLITS,
+    CAP: tl.int32,
+    SPLITS: tl.int32,
     G: tl.constexpr,
     HK: tl.constexpr,
     D: tl.constexpr,
@@ -179,10 +178,7 @@ def split_kernel(
         tl.store(p_partial_sum + o_p, b_l, mask=m_m)
 
 
-@triton.jit(
-    do_not_specialize=["stride_lse_b", "CAP", "SPLITS"],
-    do_not_specialize_on_alignment=["p_seq_lens"],
-)
+@triton.jit(do_not_specialize=["p_seq_lens", "stride_lse_b", "CAP", "SPLITS"])
 def combine_kernel(
     p_partial_out,
     p_partial_max,
@@ -193,8 +189,8 @@ def combine_kernel(
     stride_out_b: tl.int64,
     stride_out_h: tl.int64,
     stride_lse_b: tl.int64,
-    CAP,
-    SPLITS,
+    CAP: tl.int32,
+    SPLITS: tl.int32,
     G: tl.constexpr,
     HK: tl.constexpr,
     D: tl.constexpr,
@@ -250,8 +246,7 @@ def combine_kernel(
 
 
 @triton.jit(
-    do_not_specialize=["stride_block_table_b", "CAP", "SPLITS"],
-    do_not_specialize_on_alignment=["p_block_table", "p_seq_lens"],
+    do_not_specialize=["p_block_table", "p_seq_lens", "stride_block_table_b", "CAP", "SPLITS"]
 )
 def split_window_kernel(
     p_q,
@@ -271,8 +266,8 @@ def split_window_kernel(
     stride_v_slot: tl.int64,
     stride_v_h: tl.int64,
     stride_block_table_b: tl.int64,
-    CAP,
-    SPLITS,
+    CAP: tl.int32,
+    SPLITS: tl.int32,
     Q: tl.constexpr,
     G: tl.constexpr,
     HK: tl.constexpr,
@@ -368,10 +363,7 @@ def split_window_kernel(
         tl.store(p_partial_sum + o_p, b_l, mask=m_m)
 
 
-@triton.jit(
-    do_not_specialize=["stride_lse_b", "CAP", "SPLITS"],
-    do_not_specialize_on_alignment=["p_seq_lens"],
-)
+@triton.jit(do_not_specialize=["p_seq_lens", "stride_lse_b", "CAP", "SPLITS"])
 def combine_window_kernel(
     p_partial_out,
     p_partial_max,
@@ -382,8 +374,8 @@ def combine_window_kernel(
     stride_out_b: tl.int64,
     stride_out_h: tl.int64,
     stride_lse_b: tl.int64,
-    CAP,
-    SPLITS,
+    CAP: tl.int32,
+    SPLITS: tl.int32,
     Q: tl.constexpr,
     G: tl.constexpr,
     HK: tl.constexpr,
@@ -443,8 +435,7 @@ def combine_window_kernel(
 
 
 @triton.jit(
-    do_not_specialize=["stride_block_table_b", "CAP", "SPLITS"],
-    do_not_specialize_on_alignment=["p_block_table", "p_seq_lens"],
+    do_not_specialize=["p_block_table", "p_seq_lens", "stride_block_table_b", "CAP", "SPLITS"]
 )
 def split_verify_kernel(
     p_q,
@@ -465,8 +456,8 @@ def split_verify_kernel(
     stride_v_slot: tl.int64,
     stride_v_h: tl.int64,
     stride_block_table_b: tl.int64,
-    CAP,
-    SPLITS,
+    CAP: tl.int32,
+    SPLITS: tl.int32,
     Q: tl.constexpr,
     G: tl.constexpr,
     HK: tl.constexpr,
@@ -567,10 +558,7 @@ def split_verify_kernel(
         tl.store(p_partial_sum + o_p, b_l, mask=m_m)
 
 
-@triton.jit(
-    do_not_specialize=["stride_lse_b", "stride_lse_t", "CAP", "SPLITS"],
-    do_not_specialize_on_alignment=["p_seq_lens"],
-)
+@triton.jit(do_not_specialize=["p_seq_lens", "stride_lse_b", "stride_lse_t", "CAP", "SPLITS"])
 def combine_verify_kernel(
     p_partial_out,
     p_partial_max,
@@ -583,8 +571,8 @@ def combine_verify_kernel(
     stride_out_h: tl.int64,
     stride_lse_b: tl.int64,
     stride_lse_t: tl.int64,
-    CAP,
-    SPLITS,
+    CAP: tl.int32,
+    SPLITS: tl.int32,
     G: tl.constexpr,
     HK: tl.constexpr,
     D: tl.constexpr,
@@ -644,8 +632,7 @@ def combine_verify_kernel(
 
 
 @triton.jit(
-    do_not_specialize=["stride_block_table_b", "CAP", "SPLITS"],
-    do_not_specialize_on_alignment=["p_block_table", "p_seq_lens"],
+    do_not_specialize=["p_block_table", "p_seq_lens", "stride_block_table_b", "CAP", "SPLITS"]
 )
 def split_window_verify_kernel(
     p_q,
@@ -666,8 +653,8 @@ def split_window_verify_kernel(
     stride_v_slot: tl.int64,
     stride_v_h: tl.int64,
     stride_block_table_b: tl.int64,
-    CAP,
-    SPLITS,
+    CAP: tl.int32,
+    SPLITS: tl.int32,
     Q: tl.constexpr,
     G: tl.constexpr,
     HK: tl.constexpr,
@@ -771,10 +758,7 @@ def split_window_verify_kernel(
         tl.store(p_partial_sum + o_p, b_l, mask=m_m)
 
 
-@triton.jit(
-    do_not_specialize=["stride_lse_b", "stride_lse_t", "CAP", "SPLITS"],
-    do_not_specialize_on_alignment=["p_seq_lens"],
-)
+@triton.jit(do_not_specialize=["p_seq_lens", "stride_lse_b", "stride_lse_t", "CAP", "SPLITS"])
 def combine_window_verify_kernel(
     p_partial_out,
     p_partial_max,
@@ -787,8 +771,8 @@ def combine_window_verify_kernel(
     stride_out_h: tl.int64,
     stride_lse_b: tl.int64,
     stride_lse_t: tl.int64,
-    CAP,
-    SPLITS,
+    CAP: tl.int32,
+    SPLITS: tl.int32,
     Q: tl.constexpr,
     G: tl.constexpr,
     HK: tl.constexpr,
@@ -853,6 +837,11 @@ def combine_window_verify_kernel(
 
 @triton.jit(
     do_not_specialize=[
+        "p_q",
+        "p_k",
+        "p_v",
+        "p_block_table",
+        "p_seq_lens",
         "stride_q_b",
         "stride_q_t",
         "stride_q_h",
@@ -868,8 +857,7 @@ def combine_window_verify_kernel(
         "CAP",
         "Q",
         "WINDOW",
-    ],
-    do_not_specialize_on_alignment=["p_q", "p_k", "p_v", "p_block_table", "p_seq_lens"],
+    ]
 )
 def attend_kernel(
     p_q,
@@ -894,9 +882,9 @@ def attend_kernel(
     stride_out_h: tl.int64,
     stride_lse_b: tl.int64,
     stride_lse_t: tl.int64,
-    CAP,
-    Q,
-    WINDOW,
+    CAP: tl.int32,
+    Q: tl.int32,
+    WINDOW: tl.int32,
     G: tl.constexpr,
     D: tl.constexpr,
     PAGE: tl.constexpr,

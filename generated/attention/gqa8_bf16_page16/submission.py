@@ -14,7 +14,7 @@
 # devices h200; targets sm_90
 # written by kgen 0.1.0 from gqa8_bf16_page16.yaml
 # spec ed36f0f3e7eed901fd1b7eb98a2f4b306e0b3803867f2fbaea7cb24eae1bb699
-# templates 9a0c10063e5b00b7646a2948600ff0090c667bae403bf9c72624f99341dfd42e
+# templates c34357821381bd8c9cc868ed32124f5812aeea16aa762fe61df91c27a8498aad
 
 import torch
 import triton
@@ -66,8 +66,7 @@ def is_aligned(*tensors):
 
 
 @triton.jit(
-    do_not_specialize=["stride_block_table_b", "CAP", "SPLITS"],
-    do_not_specialize_on_alignment=["p_block_table", "p_seq_lens"],
+    do_not_specialize=["p_block_table", "p_seq_lens", "stride_block_table_b", "CAP", "SPLITS"]
 )
 def split_kernel(
     p_q,
@@ -87,8 +86,8 @@ def split_kernel(
     stride_v_slot: tl.int64,
     stride_v_h: tl.int64,
     stride_block_table_b: tl.int64,
-    CAP,
-    SPLITS,
+    CAP: tl.int32,
+    SPLITS: tl.int32,
     G: tl.constexpr,
     HK: tl.constexpr,
     D: tl.constexpr,
@@ -180,7 +179,7 @@ def split_kernel(
         tl.store(p_partial_sum + o_p, b_l, mask=m_m)
 
 
-@triton.jit(do_not_specialize=["CAP", "SPLITS"], do_not_specialize_on_alignment=["p_seq_lens"])
+@triton.jit(do_not_specialize=["p_seq_lens", "CAP", "SPLITS"])
 def combine_kernel(
     p_partial_out,
     p_partial_max,
@@ -191,8 +190,8 @@ def combine_kernel(
     stride_out_b: tl.int64,
     stride_out_h: tl.int64,
     stride_lse_b: tl.int64,
-    CAP,
-    SPLITS,
+    CAP: tl.int32,
+    SPLITS: tl.int32,
     G: tl.constexpr,
     HK: tl.constexpr,
     D: tl.constexpr,
@@ -248,6 +247,11 @@ def combine_kernel(
 
 @triton.jit(
     do_not_specialize=[
+        "p_q",
+        "p_k",
+        "p_v",
+        "p_block_table",
+        "p_seq_lens",
         "stride_q_b",
         "stride_q_h",
         "stride_k_page",
@@ -259,8 +263,7 @@ def combine_kernel(
         "stride_block_table_b",
         "CAP",
         "Q",
-    ],
-    do_not_specialize_on_alignment=["p_q", "p_k", "p_v", "p_block_table", "p_seq_lens"],
+    ]
 )
 def attend_kernel(
     p_q,
@@ -282,8 +285,8 @@ def attend_kernel(
     stride_out_b: tl.int64,
     stride_out_h: tl.int64,
     stride_lse_b: tl.int64,
-    CAP,
-    Q,
+    CAP: tl.int32,
+    Q: tl.int32,
     G: tl.constexpr,
     PAGE: tl.constexpr,
     SM_SCALE_LOG2: tl.constexpr,

@@ -4,7 +4,7 @@
 #
 # regime      when                                     kernel
 # decode      Q == 1                                   split_k
-#     BLOCK_N=128, WAVES=1, MIN_CHUNK=256, MAX_SPLITS=128, NUM_WARPS=4, NUM_STAGES=3
+#     BLOCK_N=128, WAVES=1, MIN_CHUNK=256, MAX_SPLITS=128, NUM_WARPS=8, NUM_STAGES=3
 # verify_one  Q > 1 and B == 1 and WINDOW is not None  split_k
 #     BLOCK_N=64, WAVES=1, MIN_CHUNK=512, MAX_SPLITS=64, NUM_WARPS=4, NUM_STAGES=3
 # rest        otherwise                                generic
@@ -12,8 +12,8 @@
 #
 # devices h200; targets sm_90
 # written by kgen 0.1.0 from gqa8_fp8_page1.yaml
-# spec 09577b02b1ba57d8ac4560b7cbb98e1adbb19a64fbdfa8412f13f24db3298564
-# templates 9a0c10063e5b00b7646a2948600ff0090c667bae403bf9c72624f99341dfd42e
+# spec 54c3d77a200344abec0c9bebeb0631cdadf7442579a2fd06235aa44470134909
+# templates c34357821381bd8c9cc868ed32124f5812aeea16aa762fe61df91c27a8498aad
 
 import torch
 import triton
@@ -64,8 +64,14 @@ def is_aligned(*tensors):
 
 
 @triton.jit(
-    do_not_specialize=["stride_block_table_b", "CAP", "SPLITS"],
-    do_not_specialize_on_alignment=["p_block_table", "p_seq_lens", "p_k_scale"],
+    do_not_specialize=[
+        "p_block_table",
+        "p_seq_lens",
+        "p_k_scale",
+        "stride_block_table_b",
+        "CAP",
+        "SPLITS",
+    ]
 )
 def split_kernel(
     p_q,
@@ -82,8 +88,8 @@ def split_kernel(
     stride_k_page: tl.int64,
     stride_v_page: tl.int64,
     stride_block_table_b: tl.int64,
-    CAP,
-    SPLITS,
+    CAP: tl.int32,
+    SPLITS: tl.int32,
     G: tl.constexpr,
     HK: tl.constexpr,
     D: tl.constexpr,
@@ -168,9 +174,7 @@ def split_kernel(
         tl.store(p_partial_sum + o_p, b_l, mask=m_m)
 
 
-@triton.jit(
-    do_not_specialize=["CAP", "SPLITS"], do_not_specialize_on_alignment=["p_seq_lens", "p_v_scale"]
-)
+@triton.jit(do_not_specialize=["p_seq_lens", "p_v_scale", "CAP", "SPLITS"])
 def combine_kernel(
     p_partial_out,
     p_partial_max,
@@ -180,8 +184,8 @@ def combine_kernel(
     p_out,
     stride_out_b: tl.int64,
     stride_out_h: tl.int64,
-    CAP,
-    SPLITS,
+    CAP: tl.int32,
+    SPLITS: tl.int32,
     G: tl.constexpr,
     HK: tl.constexpr,
     D: tl.constexpr,
@@ -232,8 +236,14 @@ def combine_kernel(
 
 
 @triton.jit(
-    do_not_specialize=["stride_block_table_b", "CAP", "SPLITS"],
-    do_not_specialize_on_alignment=["p_block_table", "p_seq_lens", "p_k_scale"],
+    do_not_specialize=[
+        "p_block_table",
+        "p_seq_lens",
+        "p_k_scale",
+        "stride_block_table_b",
+        "CAP",
+        "SPLITS",
+    ]
 )
 def split_window_kernel(
     p_q,
@@ -250,8 +260,8 @@ def split_window_kernel(
     stride_k_page: tl.int64,
     stride_v_page: tl.int64,
     stride_block_table_b: tl.int64,
-    CAP,
-    SPLITS,
+    CAP: tl.int32,
+    SPLITS: tl.int32,
     Q: tl.constexpr,
     G: tl.constexpr,
     HK: tl.constexpr,
@@ -340,9 +350,7 @@ def split_window_kernel(
         tl.store(p_partial_sum + o_p, b_l, mask=m_m)
 
 
-@triton.jit(
-    do_not_specialize=["CAP", "SPLITS"], do_not_specialize_on_alignment=["p_seq_lens", "p_v_scale"]
-)
+@triton.jit(do_not_specialize=["p_seq_lens", "p_v_scale", "CAP", "SPLITS"])
 def combine_window_kernel(
     p_partial_out,
     p_partial_max,
@@ -352,8 +360,8 @@ def combine_window_kernel(
     p_out,
     stride_out_b: tl.int64,
     stride_out_h: tl.int64,
-    CAP,
-    SPLITS,
+    CAP: tl.int32,
+    SPLITS: tl.int32,
     Q: tl.constexpr,
     G: tl.constexpr,
     HK: tl.constexpr,
@@ -408,8 +416,14 @@ def combine_window_kernel(
 
 
 @triton.jit(
-    do_not_specialize=["stride_block_table_b", "CAP", "SPLITS"],
-    do_not_specialize_on_alignment=["p_block_table", "p_seq_lens", "p_k_scale"],
+    do_not_specialize=[
+        "p_block_table",
+        "p_seq_lens",
+        "p_k_scale",
+        "stride_block_table_b",
+        "CAP",
+        "SPLITS",
+    ]
 )
 def split_window_verify_kernel(
     p_q,
@@ -427,8 +441,8 @@ def split_window_verify_kernel(
     stride_k_page: tl.int64,
     stride_v_page: tl.int64,
     stride_block_table_b: tl.int64,
-    CAP,
-    SPLITS,
+    CAP: tl.int32,
+    SPLITS: tl.int32,
     Q: tl.constexpr,
     G: tl.constexpr,
     HK: tl.constexpr,
@@ -525,9 +539,7 @@ def split_window_verify_kernel(
         tl.store(p_partial_sum + o_p, b_l, mask=m_m)
 
 
-@triton.jit(
-    do_not_specialize=["CAP", "SPLITS"], do_not_specialize_on_alignment=["p_seq_lens", "p_v_scale"]
-)
+@triton.jit(do_not_specialize=["p_seq_lens", "p_v_scale", "CAP", "SPLITS"])
 def combine_window_verify_kernel(
     p_partial_out,
     p_partial_max,
@@ -538,8 +550,8 @@ def combine_window_verify_kernel(
     stride_out_b: tl.int64,
     stride_out_t: tl.int64,
     stride_out_h: tl.int64,
-    CAP,
-    SPLITS,
+    CAP: tl.int32,
+    SPLITS: tl.int32,
     Q: tl.constexpr,
     G: tl.constexpr,
     HK: tl.constexpr,
@@ -599,6 +611,13 @@ def combine_window_verify_kernel(
 
 @triton.jit(
     do_not_specialize=[
+        "p_q",
+        "p_k",
+        "p_v",
+        "p_block_table",
+        "p_seq_lens",
+        "p_k_scale",
+        "p_v_scale",
         "stride_q_b",
         "stride_q_t",
         "stride_q_h",
@@ -608,16 +627,7 @@ def combine_window_verify_kernel(
         "CAP",
         "Q",
         "WINDOW",
-    ],
-    do_not_specialize_on_alignment=[
-        "p_q",
-        "p_k",
-        "p_v",
-        "p_block_table",
-        "p_seq_lens",
-        "p_k_scale",
-        "p_v_scale",
-    ],
+    ]
 )
 def attend_kernel(
     p_q,
@@ -637,9 +647,9 @@ def attend_kernel(
     stride_out_b: tl.int64,
     stride_out_t: tl.int64,
     stride_out_h: tl.int64,
-    CAP,
-    Q,
-    WINDOW,
+    CAP: tl.int32,
+    Q: tl.int32,
+    WINDOW: tl.int32,
     G: tl.constexpr,
     SM_SCALE_LOG2: tl.constexpr,
     BLOCK_M: tl.constexpr,
@@ -752,7 +762,7 @@ def launch_decode(q, k_cache, v_cache, block_table, seq_lens, k_scale, v_scale, 
         BLOCK_M=16,
         BLOCK_N=128,
         BLOCK_D=128,
-        num_warps=4,
+        num_warps=8,
         num_stages=3,
     )
     combine_kernel[(B, HK, 8)](
@@ -814,7 +824,7 @@ def launch_decode_window(q, k_cache, v_cache, block_table, seq_lens, k_scale, v_
         BLOCK_M=16,
         BLOCK_N=128,
         BLOCK_D=128,
-        num_warps=4,
+        num_warps=8,
         num_stages=3,
     )
     combine_window_kernel[(B, HK, 8)](
@@ -952,14 +962,14 @@ def warmup():
         (split_kernel, (torch.bfloat16, torch.float8_e4m3fn, torch.float8_e4m3fn, torch.int32,
             torch.int32, torch.float32, torch.float32, torch.float32, torch.float32, 16, 16, 16, 16,
             1, 1, 1,), dict(G=8, HK=1, D=128, SM_SCALE_LOG2=0.12751743082459868, ROWS=8, BLOCK_M=16,
-            BLOCK_N=128, BLOCK_D=128), 4, 3),
+            BLOCK_N=128, BLOCK_D=128), 8, 3),
         (combine_kernel, (torch.float32, torch.float32, torch.float32, torch.int32, torch.float32,
             torch.bfloat16, 16, 16, 1, 1,), dict(G=8, HK=1, D=128, ROWS=8, BLOCK_N=128, BLOCK_D=128,
             BLOCK_S=32), 4, 2),
         (split_window_kernel, (torch.bfloat16, torch.float8_e4m3fn, torch.float8_e4m3fn,
             torch.int32, torch.int32, torch.float32, torch.float32, torch.float32, torch.float32,
             16, 16, 16, 16, 1, 1, 1,), dict(Q=1, G=8, HK=1, D=128, WINDOW=4096,
-            SM_SCALE_LOG2=0.12751743082459868, ROWS=8, BLOCK_M=16, BLOCK_N=128, BLOCK_D=128), 4, 3),
+            SM_SCALE_LOG2=0.12751743082459868, ROWS=8, BLOCK_M=16, BLOCK_N=128, BLOCK_D=128), 8, 3),
         (combine_window_kernel, (torch.float32, torch.float32, torch.float32, torch.int32,
             torch.float32, torch.bfloat16, 16, 16, 1, 1,), dict(Q=1, G=8, HK=1, D=128, WINDOW=4096,
             ROWS=8, BLOCK_N=128, BLOCK_D=128, BLOCK_S=32), 4, 2),

@@ -4,7 +4,7 @@
 #
 # regime      when                                     kernel
 # decode      Q == 1                                   split_k
-#     BLOCK_N=128, WAVES=1, MIN_CHUNK=256, MAX_SPLITS=128, NUM_WARPS=4, NUM_STAGES=3
+#     BLOCK_N=128, WAVES=1, MIN_CHUNK=256, MAX_SPLITS=128, NUM_WARPS=8, NUM_STAGES=3
 # verify_one  Q > 1 and B == 1 and WINDOW is not None  split_k
 #     BLOCK_N=64, WAVES=1, MIN_CHUNK=512, MAX_SPLITS=64, NUM_WARPS=4, NUM_STAGES=3
 # rest        otherwise                                generic
@@ -12,8 +12,8 @@
 #
 # devices h200; targets sm_90
 # written by kgen 0.1.0 from gqa8_fp8_page64.yaml
-# spec 24a61f05a8d15edaa7f7b62019b0d80d0db1ff5d21ab1f7ae65ce2b00bd0e93a
-# templates 9a0c10063e5b00b7646a2948600ff0090c667bae403bf9c72624f99341dfd42e
+# spec 26ef1dfd8df160ba37101cee3a19bfd0cad95dd93a8ead6b57132d4897061dd3
+# templates c34357821381bd8c9cc868ed32124f5812aeea16aa762fe61df91c27a8498aad
 
 import torch
 import triton
@@ -64,8 +64,14 @@ def is_aligned(*tensors):
 
 
 @triton.jit(
-    do_not_specialize=["stride_block_table_b", "CAP", "SPLITS"],
-    do_not_specialize_on_alignment=["p_block_table", "p_seq_lens", "p_k_scale"],
+    do_not_specialize=[
+        "p_block_table",
+        "p_seq_lens",
+        "p_k_scale",
+        "stride_block_table_b",
+        "CAP",
+        "SPLITS",
+    ]
 )
 def split_kernel(
     p_q,
@@ -84,8 +90,8 @@ def split_kernel(
     stride_v_page: tl.int64,
     stride_v_slot: tl.int64,
     stride_block_table_b: tl.int64,
-    CAP,
-    SPLITS,
+    CAP: tl.int32,
+    SPLITS: tl.int32,
     G: tl.constexpr,
     HK: tl.constexpr,
     D: tl.constexpr,
@@ -179,9 +185,7 @@ def split_kernel(
         tl.store(p_partial_sum + o_p, b_l, mask=m_m)
 
 
-@triton.jit(
-    do_not_specialize=["CAP", "SPLITS"], do_not_specialize_on_alignment=["p_seq_lens", "p_v_scale"]
-)
+@triton.jit(do_not_specialize=["p_seq_lens", "p_v_scale", "CAP", "SPLITS"])
 def combine_kernel(
     p_partial_out,
     p_partial_max,
@@ -191,8 +195,8 @@ def combine_kernel(
     p_out,
     stride_out_b: tl.int64,
     stride_out_h: tl.int64,
-    CAP,
-    SPLITS,
+    CAP: tl.int32,
+    SPLITS: tl.int32,
     G: tl.constexpr,
     HK: tl.constexpr,
     D: tl.constexpr,
@@ -243,8 +247,14 @@ def combine_kernel(
 
 
 @triton.jit(
-    do_not_specialize=["stride_block_table_b", "CAP", "SPLITS"],
-    do_not_specialize_on_alignment=["p_block_table", "p_seq_lens", "p_k_scale"],
+    do_not_specialize=[
+        "p_block_table",
+        "p_seq_lens",
+        "p_k_scale",
+        "stride_block_table_b",
+        "CAP",
+        "SPLITS",
+    ]
 )
 def split_window_kernel(
     p_q,
@@ -263,8 +273,8 @@ def split_window_kernel(
     stride_v_page: tl.int64,
     stride_v_slot: tl.int64,
     stride_block_table_b: tl.int64,
-    CAP,
-    SPLITS,
+    CAP: tl.int32,
+    SPLITS: tl.int32,
     Q: tl.constexpr,
     G: tl.constexpr,
     HK: tl.constexpr,
@@ -362,9 +372,7 @@ def split_window_kernel(
         tl.store(p_partial_sum + o_p, b_l, mask=m_m)
 
 
-@triton.jit(
-    do_not_specialize=["CAP", "SPLITS"], do_not_specialize_on_alignment=["p_seq_lens", "p_v_scale"]
-)
+@triton.jit(do_not_specialize=["p_seq_lens", "p_v_scale", "CAP", "SPLITS"])
 def combine_window_kernel(
     p_partial_out,
     p_partial_max,
@@ -374,8 +382,8 @@ def combine_window_kernel(
     p_out,
     stride_out_b: tl.int64,
     stride_out_h: tl.int64,
-    CAP,
-    SPLITS,
+    CAP: tl.int32,
+    SPLITS: tl.int32,
     Q: tl.constexpr,
     G: tl.constexpr,
     HK: tl.constexpr,
@@ -430,8 +438,14 @@ def combine_window_kernel(
 
 
 @triton.jit(
-    do_not_specialize=["stride_block_table_b", "CAP", "SPLITS"],
-    do_not_specialize_on_alignment=["p_block_table", "p_seq_lens", "p_k_scale"],
+    do_not_specialize=[
+        "p_block_table",
+        "p_seq_lens",
+        "p_k_scale",
+        "stride_block_table_b",
+        "CAP",
+        "SPLITS",
+    ]
 )
 def split_window_verify_kernel(
     p_q,
@@ -451,8 +465,8 @@ def split_window_verify_kernel(
     stride_v_page: tl.int64,
     stride_v_slot: tl.int64,
     stride_block_table_b: tl.int64,
-    CAP,
-    SPLITS,
+    CAP: tl.int32,
+    SPLITS: tl.int32,
     Q: tl.constexpr,
     G: tl.constexpr,
     HK: tl.constexpr,
@@ -558,9 +572,7 @@ def split_window_verify_kernel(
         tl.store(p_partial_sum + o_p, b_l, mask=m_m)
 
 
-@triton.jit(
-    do_not_specialize=["CAP", "SPLITS"], do_not_specialize_on_alignment=["p_seq_lens", "p_v_scale"]
-)
+@triton.jit(do_not_specialize=["p_seq_lens", "p_v_scale", "CAP", "SPLITS"])
 def combine_window_verify_kernel(
     p_partial_out,
     p_partial_max,
@@ -571,8 +583,8 @@ def combine_window_verify_kernel(
     stride_out_b: tl.int64,
     stride_out_t: tl.int64,
     stride_out_h: tl.int64,
-    CAP,
-    SPLITS,
+    CAP: tl.int32,
+    SPLITS: tl.int32,
     Q: tl.constexpr,
     G: tl.constexpr,
     HK: tl.constexpr,
@@ -632,6 +644,13 @@ def combine_window_verify_kernel(
 
 @triton.jit(
     do_not_specialize=[
+        "p_q",
+        "p_k",
+        "p_v",
+        "p_block_table",
+        "p_seq_lens",
+        "p_k_scale",
+        "p_v_scale",
         "stride_q_b",
         "stride_q_t",
         "stride_q_h",
@@ -643,16 +662,7 @@ def combine_window_verify_kernel(
         "CAP",
         "Q",
         "WINDOW",
-    ],
-    do_not_specialize_on_alignment=[
-        "p_q",
-        "p_k",
-        "p_v",
-        "p_block_table",
-        "p_seq_lens",
-        "p_k_scale",
-        "p_v_scale",
-    ],
+    ]
 )
 def attend_kernel(
     p_q,
@@ -674,9 +684,9 @@ def attend_kernel(
     stride_out_b: tl.int64,
     stride_out_t: tl.int64,
     stride_out_h: tl.int64,
-    CAP,
-    Q,
-    WINDOW,
+    CAP: tl.int32,
+    Q: tl.int32,
+    WINDOW: tl.int32,
     G: tl.constexpr,
     PAGE: tl.constexpr,
     SM_SCALE_LOG2: tl.constexpr,
@@ -801,7 +811,7 @@ def launch_decode(q, k_cache, v_cache, block_table, seq_lens, k_scale, v_scale, 
         BLOCK_M=16,
         BLOCK_N=128,
         BLOCK_D=128,
-        num_warps=4,
+        num_warps=8,
         num_stages=3,
     )
     combine_kernel[(B, HK, 8)](
@@ -866,7 +876,7 @@ def launch_decode_window(q, k_cache, v_cache, block_table, seq_lens, k_scale, v_
         BLOCK_M=16,
         BLOCK_N=128,
         BLOCK_D=128,
-        num_warps=4,
+        num_warps=8,
         num_stages=3,
     )
     combine_window_kernel[(B, HK, 8)](
@@ -1010,14 +1020,14 @@ def warmup():
         (split_kernel, (torch.bfloat16, torch.float8_e4m3fn, torch.float8_e4m3fn, torch.int32,
             torch.int32, torch.float32, torch.float32, torch.float32, torch.float32, 16, 16, 16, 16,
             16, 16, 1, 1, 1,), dict(G=8, HK=1, D=128, PAGE=64, SM_SCALE_LOG2=0.12751743082459868,
-            ROWS=8, BLOCK_M=16, BLOCK_N=128, BLOCK_D=128), 4, 3),
+            ROWS=8, BLOCK_M=16, BLOCK_N=128, BLOCK_D=128), 8, 3),
         (combine_kernel, (torch.float32, torch.float32, torch.float32, torch.int32, torch.float32,
             torch.bfloat16, 16, 16, 1, 1,), dict(G=8, HK=1, D=128, ROWS=8, BLOCK_N=128, BLOCK_D=128,
             BLOCK_S=32), 4, 2),
         (split_window_kernel, (torch.bfloat16, torch.float8_e4m3fn, torch.float8_e4m3fn,
             torch.int32, torch.int32, torch.float32, torch.float32, torch.float32, torch.float32,
             16, 16, 16, 16, 16, 16, 1, 1, 1,), dict(Q=1, G=8, HK=1, D=128, PAGE=64, WINDOW=4096,
-            SM_SCALE_LOG2=0.12751743082459868, ROWS=8, BLOCK_M=16, BLOCK_N=128, BLOCK_D=128), 4, 3),
+            SM_SCALE_LOG2=0.12751743082459868, ROWS=8, BLOCK_M=16, BLOCK_N=128, BLOCK_D=128), 8, 3),
         (combine_window_kernel, (torch.float32, torch.float32, torch.float32, torch.int32,
             torch.float32, torch.bfloat16, 16, 16, 1, 1,), dict(Q=1, G=8, HK=1, D=128, WINDOW=4096,
             ROWS=8, BLOCK_N=128, BLOCK_D=128, BLOCK_S=32), 4, 2),

@@ -11,7 +11,7 @@
 # devices h200; targets sm_90
 # written by kgen 0.1.0 from rms_4096.yaml
 # spec 3f9e9758e061988f389f568b9ad11f630ec77fa18589cfb7d6110824fe0259ff
-# templates dd566171bad8920feef2cdc31000ddd71b3462a55827ce3353ae75b58d876b4e
+# templates 1bd0e1661b6777d50c945d638d3e431cc53d4ce23c16bdf5902c32e218195c8f
 
 import torch
 import triton
@@ -74,16 +74,14 @@ def rms_kernel(
     tl.store(p_out + i_t * stride_out_t + o_h, b_y.to(p_out.dtype.element_ty))
 
 
-@triton.jit(
-    do_not_specialize=["stride_x_t", "H"], do_not_specialize_on_alignment=["p_x", "p_weight"]
-)
+@triton.jit(do_not_specialize=["p_x", "p_weight", "stride_x_t", "H"])
 def row_kernel(
     p_x,
     p_weight,
     p_out,
     stride_x_t: tl.int64,
     stride_out_t: tl.int64,
-    H,
+    H: tl.int32,
     EPS: tl.constexpr,
     BLOCK_H: tl.constexpr,
 ):

@@ -10,7 +10,7 @@
 # devices h200; targets sm_90
 # written by kgen 0.1.0 from rms_odd.yaml
 # spec bbdc8585a61ac8b5f56521cacbb396b33584d9bab3d7cf7bfbfd4d0e6175a9bc
-# templates 233a2f7d11f380904504ef00ed851f13bc3fdc86a6553d8063100b597b2b9b3d
+# templates 54be464fb67fec7ccb12c44b976aa5ed4423f6c63bdd555572ebce5ff5de3336
 
 import torch
 import triton
@@ -47,10 +47,7 @@ def check_range(name, value, low, high):
         raise ValueError(f"{name} is {value}; this file serves {low} to {high}")
 
 
-@triton.jit(
-    do_not_specialize=["stride_x_t", "stride_out_t"],
-    do_not_specialize_on_alignment=["p_x", "p_weight"],
-)
+@triton.jit(do_not_specialize=["p_x", "p_weight", "stride_x_t", "stride_out_t"])
 def rms_kernel(
     p_x,
     p_weight,

@@ -1,4 +1,4 @@
-"""The interpreter's builder with checked memory: what `tl.load`, `tl.store` and the atomics end in."""
+"""The builder with checked memory: what `tl.load`, `tl.store` and the atomics end in."""
 
 from __future__ import annotations
 
@@ -19,29 +19,24 @@ _ACQUIRES = (_SEMANTIC.ACQUIRE, _SEMANTIC.ACQUIRE_RELEASE)
 class CheckedBuilder(ValueOps):
     """Sends every access through `memory`.
 
-    `other_is_given` is set by `CheckedSemantic`: a masked load whose `other` is a scalar zero reaches the builder as
-    one without `other`.
+    `other_is_given` is set by `CheckedSemantic`: a masked load whose `other` is a scalar zero
+    reaches the builder as one without `other`.
     """
 
     memory: Memory
     other_is_given = False
 
-    def create_load(self, ptr: Handle, cache: object, eviction: object, volatile: bool) -> Handle:
+    # Cache hints differ between versions of Triton and change no value.
+    def create_load(self, ptr: Handle, *hints: object) -> Handle:
         mask = Handle(np.ones(ptr.data.shape, bool), tl.int1)
-        return self.create_masked_load(ptr, mask, None, cache, eviction, volatile)
+        return self.create_masked_load(ptr, mask, None)
 
-    def create_store(self, ptr: Handle, value: Handle, cache: object, eviction: object) -> None:
+    def create_store(self, ptr: Handle, value: Handle, *hints: object) -> None:
         mask = Handle(np.ones(ptr.data.shape, bool), tl.int1)
-        self.create_masked_store(ptr, value, mask, cache, eviction)
+        self.create_masked_store(ptr, value, mask)
 
     def create_masked_load(
-        self,
-        ptrs: Handle,
-        mask: Handle,
-        other: Handle | None,
-        cache_modifier: object,
-        eviction_policy: object,
-        is_volatile: bool,
+        self, ptrs: Handle, mask: Handle, other: Handle | None, *hints: object, **more: object
     ) -> Handle:
         dtype = ptrs.get_element_ty()
         if other is not None:
@@ -51,12 +46,7 @@ class CheckedBuilder(ValueOps):
         return Handle(self.memory.load(ptrs.data, mask.data, rest, self.where()), dtype)
 
     def create_masked_store(
-        self,
-        ptrs: Handle,
-        value: Handle,
-        mask: Handle,
-        cache_modifier: object,
-        eviction_policy: object,
+        self, ptrs: Handle, value: Handle, mask: Handle, *hints: object, **more: object
     ) -> None:
         self.memory.store(ptrs.data, value.data, mask.data, self.where())
 
@@ -94,7 +84,9 @@ class CheckedBuilder(ValueOps):
         self.memory.clock.barrier()
 
     def _add_one_by_one(self, real: np.ndarray, values: np.ndarray, dtype: tl.dtype) -> np.ndarray:
-        """bf16 atomic add, rounded at each step; the interpreter's own knows no bf16. Only add exists on GPUs."""
+        """bf16 atomic add, rounded at each step; the interpreter's own knows no bf16. Only add
+        exists on GPUs.
+        """
         before = np.empty_like(values)
         one = np.ones(1, bool)
         for i, value in enumerate(values):
@@ -126,6 +118,8 @@ def _zero(dtype: tl.dtype) -> np.ndarray:
 
 
 def _undefined(dtype: tl.dtype) -> np.ndarray:
-    """What a lane without a value holds: every bit set, which is NaN in all IEEE-like formats and -1 in integers."""
+    """What a lane without a value holds: every bit set, which is NaN in all IEEE-like formats and
+    -1 in integers.
+    """
     kept = np_dtype(dtype)
     return np.full(kept.itemsize, 0xFF, np.uint8).view(kept)

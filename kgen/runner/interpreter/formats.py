@@ -1,7 +1,8 @@
 """bf16 and fp8 numbers: from the bits that Triton's interpreter keeps to float32 and back.
 
-The interpreter stores bf16 as uint16 and fp8 as uint8. Rounding is to nearest even and fp8 saturates, as
-`cvt.rn.bf16.f32` and `cvt.rn.satfinite.e4m3x2.f32` do on sm_90 and sm_100 (PTX ISA, section `cvt`).
+The interpreter stores bf16 as uint16 and fp8 as uint8. Rounding is to nearest even and fp8
+saturates, as `cvt.rn.bf16.f32` and `cvt.rn.satfinite.e4m3x2.f32` do on sm_90 and sm_100 (PTX ISA,
+section `cvt`).
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ _NUMPY = {
 
 
 def np_dtype(dtype: tl.dtype) -> np.dtype:
-    """How elements of a Triton type are kept. Triton's own version builds its table at each call."""
+    """How elements of a type are kept. Triton's own version builds its table at each call."""
     if isinstance(dtype, tl.block_type):
         dtype = dtype.element_ty
     return _ADDRESS if isinstance(dtype, tl.pointer_type) else _NUMPY[dtype.name]

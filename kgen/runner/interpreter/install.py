@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import types
 from collections.abc import Mapping
 
@@ -16,7 +17,9 @@ from kgen.runner.interpreter.reductions import Reduce, Scan
 
 
 def install() -> CheckedBuilder:
-    """Replaces the interpreter's parts in this process, for good; returns the builder that all kernels use."""
+    """Replaces the interpreter's parts in this process, for good; returns the builder that all
+    kernels use.
+    """
     builder = CheckedBuilder()
     builder.options = it.InterpreterOptions(debug=True, sanitize_overflow=False)
     it.TritonSemantic = CheckedSemantic
@@ -27,6 +30,7 @@ def install() -> CheckedBuilder:
     _patch_language_once()
     it.GridExecutor.__call__ = launcher(builder)
     it.InterpretedFunction.__call__ = _call_function
+    _order_dependent_launches(builder)
     use_memory(builder, {}, {})
     return builder
 
@@ -42,14 +46,21 @@ def use_memory(
 def _patch_language_once() -> None:
     """Binds `tl` to the interpreter and leaves it so.
 
-    The interpreter does this at each launch and at each call of a jit'd function, `tl.sum` and `tl.cdiv` too, which
-    takes 1.2 ms. The scope that would undo it is dropped.
+    The interpreter does this at each launch and at each call of a jit'd function, `tl.sum` and
+    `tl.cdiv` too, which takes 1.2 ms. The scope that would undo it is dropped.
     """
     it._patch_lang(types.SimpleNamespace(__globals__={"tl": tl, "core": tl.core}))
     # numpy 2.4 refuses int() of an array with one element, as triton 3.6 writes it.
     tl.core.tensor.__index__ = lambda self: int(self.handle.data.reshape(()))
 
 
+def _order_dependent_launches(builder: CheckedBuilder) -> None:
+    """`gdc_wait` tells the clock. Triton has two copies of the module that an import may find."""
+    for cuda in (tl.extra.cuda, importlib.import_module("triton.language.extra.cuda")):
+        cuda.gdc_wait = lambda **_: builder.memory.clock.wait()
+        cuda.gdc_launch_dependents = lambda **_: None
+
+
 def _call_function(function: it.InterpretedFunction, *args: object, **options: object) -> object:
-    """A jit'd function called from a kernel. What it raises stays as it is, with its own traceback."""
+    """A jit'd function called from a kernel. What it raises keeps its own traceback."""
     return function.rewrite()(*args, **options)

@@ -12,14 +12,16 @@ from kgen.runner.interpreter.windows import Access
 
 @dataclass(frozen=True)
 class Lanes:
-    """The active lanes of one load, store or atomic: `action` by `where`, at the true positions of `mask`."""
+    """The active lanes of one load, store or atomic: `action` by `where`, at the true positions of
+    `mask`.
+    """
 
     mask: np.ndarray
     where: Where
     action: str
 
     def fault(self, code: str, access: Access, lane: int, text: str) -> KernelFault:
-        """A fault at the `lane`-th pointer of `access`; `{element}` in `text` names that element."""
+        """A fault at the `lane`-th pointer of `access`; `{element}` in `text` is that element."""
         window = access.window
         offset = int(access.offsets[lane]) // window.itemsize
         element = window.extent.index(offset)

@@ -1,4 +1,6 @@
-"""Runs one kernel launch, program by program, with arguments typed as the compiled kernel types them."""
+"""Runs one kernel launch, program by program, with arguments typed as the compiled kernel types
+them.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +51,9 @@ class Launch:
         self._types = {n: _normalize_ty(t) for n, t in executor.fn.__annotations__.items()}
 
     def run(self, args: tuple, options: Mapping[str, object]) -> None:
-        """Binds arguments, drops launch options such as `num_warps`, and runs every program of the grid."""
+        """Binds arguments, drops launch options such as `num_warps`, and runs every program of the
+        grid.
+        """
         names = inspect.signature(self._fn).parameters
         keywords = {name: value for name, value in options.items() if name in names}
         for hook in self._hooks:
@@ -57,7 +61,8 @@ class Launch:
         bound = inspect.getcallargs(self._fn, *args, **keywords)
         grid = self._dimensions(bound)
         self._builder.kernel = self._fn.__name__
-        self._builder.memory.begin_launch(self._fn.__name__)
+        dependent = bool(options.get("launch_pdl"))
+        self._builder.memory.begin_launch(self._fn.__name__, dependent)
         arguments = {name: self._argument(name, value) for name, value in bound.items()}
         self._builder.set_grid_dim(*grid)
         with warnings.catch_warnings(), np.errstate(all="ignore"):
@@ -73,8 +78,8 @@ class Launch:
         for axis, (size, limit) in enumerate(zip(grid, MAX_GRID, strict=True)):
             if size > limit:
                 raise ValueError(
-                    f"kernel {self._fn.__name__!r}: grid {grid} has {size} programs along axis {axis}, "
-                    f"a GPU allows {limit}"
+                    f"kernel {self._fn.__name__!r}: grid {grid} has {size} programs along axis "
+                    f"{axis}, a GPU allows {limit}"
                 )
         return grid
 

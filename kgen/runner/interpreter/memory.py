@@ -1,4 +1,6 @@
-"""Every load, store and atomic of a kernel, checked: bounds, races, who may write, what was never written."""
+"""Every load, store and atomic of a kernel, checked: bounds, races, who may write, what was never
+written.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ _DID = {"stored": "was stored", "updated": "was updated by an atomic", "loaded":
 
 @dataclass(frozen=True)
 class Ordering:
-    """What an atomic orders. One of CTA scope orders nothing and is not even atomic for other programs."""
+    """What an atomic orders. One of CTA scope orders nothing and is not even atomic for other
+    programs.
+    """
 
     release: bool
     acquire: bool
@@ -31,8 +35,8 @@ class Ordering:
 class Memory:
     """What the kernels of one case may touch, and what they have done to it.
 
-    `read_only` maps the address of a storage to the argument that it belongs to; `poison` maps the address of a
-    storage to the byte that filled it when it was allocated.
+    `read_only` maps the address of a storage to the argument that it belongs to; `poison` maps the
+    address of a storage to the byte that filled it when it was allocated.
     """
 
     def __init__(self, read_only: Mapping[int, str], poison: Mapping[int, int]) -> None:
@@ -43,10 +47,10 @@ class Memory:
         self._shadows: dict[int, Shadow] = {}
         self._kept: dict[int, torch.UntypedStorage] = {}
 
-    def begin_launch(self, kernel: str) -> None:
+    def begin_launch(self, kernel: str, dependent: bool) -> None:
         """Forgets the last launch's addresses; what was written stays known."""
         self._space.clear()
-        self.clock.begin_launch(kernel)
+        self.clock.begin_launch(kernel, dependent)
 
     def map(self, name: str, tensor: torch.Tensor) -> int:
         """The address by which this launch's kernel knows `tensor`."""
@@ -105,7 +109,9 @@ class Memory:
     def atomic(
         self, pointers: np.ndarray, mask: np.ndarray, width: int, ordering: Ordering, where: Where
     ) -> np.ndarray:
-        """Checks and notes an atomic on elements of `width` bytes; the real addresses of the lanes where `mask`."""
+        """Checks and notes an atomic on elements of `width` bytes; the real addresses of the lanes
+        where `mask`.
+        """
         active = pointers[mask]
         real = np.empty(active.shape, np.uint64)
         if not active.size:
@@ -118,10 +124,10 @@ class Memory:
             present = _read(_real(access), np.dtype(f"u{width}"))
             self._check_written(access, shadow.untouched(units), present, lanes)
             if ordering.across_programs:
-                conflict = shadow.update(units, self.clock)
+                self._report(shadow.update(units, self.clock), access, lanes)
             else:
                 conflict = shadow.store(units, self.clock, np.zeros(units.shape, bool))
-            self._report(conflict, access, lanes)
+                self._report(conflict, access, lanes, "CTA scope holds within one program only")
             for byte in access.offsets + access.window.storage_offset:
                 storage = access.window.storage
                 self.clock.synchronise(storage, int(byte), ordering.release, ordering.acquire)
@@ -173,7 +179,9 @@ class Memory:
     def _check_agreement(
         self, access: Access, units: np.ndarray, values: np.ndarray, lanes: Lanes
     ) -> None:
-        """Raises where two lanes of one store give one element different values: which one stays is chance."""
+        """Raises where two lanes of one store give one element different values: which one stays is
+        chance.
+        """
         first, second = same_units(units)
         if not first.size:
             return
@@ -185,7 +193,9 @@ class Memory:
             text = "two lanes of one store give {element} different values"
             raise lanes.fault("KG718", access, lane, text)
 
-    def _report(self, conflict: Conflict | None, access: Access, lanes: Lanes) -> None:
+    def _report(
+        self, conflict: Conflict | None, access: Access, lanes: Lanes, because: str = ""
+    ) -> None:
         if conflict is None:
             return
         lane = conflict.lane * len(access.offsets) // conflict.lanes
@@ -193,9 +203,8 @@ class Memory:
             why = "the same program stored it with no tl.debug_barrier() between the two"
         else:
             other = self.clock.where(conflict.segment)
-            why = (
-                f"it {_DID[conflict.did]} by {other}; {self.clock.why_unordered(conflict.segment)}"
-            )
+            because = because or self.clock.why_unordered(conflict.segment)
+            why = f"it {_DID[conflict.did]} by {other}; {because}"
         raise lanes.fault("KG704", access, lane, f"race: {lanes.action} of {{element}}: {why}")
 
 

@@ -1,7 +1,7 @@
 """Known kernels, run before anything else: an interpreter that gets these wrong is not trusted.
 
-Half of them compute something that Triton's own interpreter gets wrong in some version; the others do something
-forbidden, and the alarm must ring.
+Half of them compute something that Triton's own interpreter gets wrong in some version; the others
+do something forbidden, and the alarm must ring.
 """
 
 from __future__ import annotations
@@ -77,8 +77,8 @@ def check_interpreter(builder: CheckedBuilder) -> None:
             problem = _outcome(probe)
             if problem:
                 raise Untrusted(
-                    f"triton {triton.__version__}'s interpreter fails the probe {name!r}: {problem}; "
-                    "nothing it computes is believed"
+                    f"triton {triton.__version__}'s interpreter fails the probe {name!r}: "
+                    f"{problem}; nothing it computes is believed"
                 )
     finally:
         torch.set_rng_state(torch_state)
@@ -92,7 +92,9 @@ def _outcome(probe: Callable[[], str]) -> str:
 
 
 def _bf16_dot() -> str:
-    """Also a loop over a run-time value. Products of small integers are exact in every order of addition."""
+    """Also a loop over a run-time value. Products of small integers are exact in every order of
+    addition.
+    """
     a = torch.randint(-8, 8, (_N, 2 * _N)).to(torch.bfloat16)
     b = torch.randint(-8, 8, (2 * _N, _N)).to(torch.bfloat16)
     out = torch.zeros(_N, _N)
@@ -101,7 +103,9 @@ def _bf16_dot() -> str:
 
 
 def _bf16_arithmetic() -> str:
-    """`tl.sum` of bf16 rounds at each step, as on a GPU; sums of these eighths are exact in any order."""
+    """`tl.sum` of bf16 rounds at each step, as on a GPU; sums of these eighths are exact in any
+    order.
+    """
     x = (torch.randint(-8, 8, (_N,)) / 8).to(torch.bfloat16)
     y = (torch.randn(_N) / 16).to(torch.bfloat16)
     total, greater = torch.zeros(_N, dtype=torch.bfloat16), torch.zeros(_N, dtype=torch.int32)

@@ -1,11 +1,15 @@
 """Which accesses of different programs are ordered, and which race.
 
-Programs of one launch run in any order on a GPU. What orders them is synchronisation through an atomic: a release
-publishes what its program stored before its last CTA barrier (`tl.debug_barrier`; the atomic is done by one thread,
-the stores by all), and what that program had itself acquired; an acquire of the same location takes what was
-published. The rules are those of the PTX memory model (release and acquire patterns, cumulativity) for GPU scope,
-with a barrier demanded as in triton-lang/triton#4504. The check is that of a happens-before race detector
-(Flanagan and Freund, FastTrack, PLDI 2009) over the order in which the interpreter runs the programs.
+Programs of one launch run in any order on a GPU. What orders them is synchronisation through an
+atomic: a release publishes what its program stored before its last CTA barrier (`tl.debug_barrier`;
+the atomic is done by one thread, the stores by all), and what that program had itself acquired; an
+acquire of the same location takes what was published. The rules are those of the PTX memory model
+(release and acquire patterns, cumulativity) for GPU scope, with a barrier demanded as in
+triton-lang/triton#4504. The check is that of a happens-before race detector (Flanagan and Freund,
+FastTrack, PLDI 2009) over the order in which the interpreter runs the programs.
+
+Not looked at: the order of one program's own stores, and loads of an element by more than two
+programs before one stores it, where only the last two are remembered.
 """
 
 from __future__ import annotations
@@ -27,17 +31,22 @@ class _Published:
 
 
 class Clock:
-    """Time as segments: stretches of one program between two barriers, numbered from 1 in the order they ran.
+    """Time as segments: stretches of one program between two barriers, numbered from 1 in the order
+    they ran.
 
-    The segments that the running program sees, beside its own and those of earlier launches, are a bit set.
+    The segments that the running program sees, beside its own and those of earlier launches, are a
+    bit set.
     """
 
     def __init__(self) -> None:
         self._places: list[Where | None] = [None]
         self._kernel = ""
         self._program: tuple[int, int, int] = (0, 0, 0)
+        self._dependent = False
         self.first_of_launch = 1
         self.first_of_program = 1
+        self.first_unordered = 1
+        """The first segment that may run at the same time as the running program."""
         self._seen = 0
         self._without_barrier = 0
         self._weakly = 0
@@ -54,9 +63,14 @@ class Clock:
         """The program of a segment."""
         return self._places[segment]
 
-    def begin_launch(self, kernel: str) -> None:
-        """Everything before is ordered before everything after: one stream."""
+    def begin_launch(self, kernel: str, dependent: bool = False) -> None:
+        """One stream: everything before is ordered before this launch.
+
+        A `dependent` launch (`launch_pdl`) may overlap those before; its programs are ordered after
+        them from their `gdc_wait()` on.
+        """
         self._kernel = kernel
+        self._dependent = dependent
         self.first_of_launch = len(self._places)
         self._published.clear()
 
@@ -66,7 +80,12 @@ class Clock:
         self.first_of_program = len(self._places)
         self._seen = self._without_barrier = self._weakly = 0
         self._acquired.clear()
+        self.first_unordered = 1 if self._dependent else self.first_of_launch
         self.barrier()
+
+    def wait(self) -> None:
+        """`gdc_wait()`: the launches before are complete."""
+        self.first_unordered = self.first_of_launch
 
     def barrier(self) -> None:
         """A CTA barrier: the program's next segment begins."""
@@ -105,14 +124,19 @@ class Clock:
         return np.isin(offsets, list(acquired))
 
     def sees(self, segment: int) -> bool:
-        """Whether `segment`, of another program of this launch, is ordered before now."""
-        return bool(self._seen >> (segment - self.first_of_launch) & 1)
+        """Whether `segment`, which may run at the same time, is ordered before now by an atomic."""
+        at = segment - self.first_of_launch
+        return at >= 0 and bool(self._seen >> at & 1)
 
     def why_unordered(self, segment: int) -> str:
         """What is missing, if the two programs met at an atomic; otherwise that they did not."""
         at = segment - self.first_of_launch
+        if at < 0:
+            return "this launch may overlap that one (launch_pdl), and gdc_wait() comes too late"
         if self._without_barrier >> at & 1:
-            return "its atomic releases, but no tl.debug_barrier() stands between the store and the atomic"
+            return (
+                "its atomic releases, but no tl.debug_barrier() is between the store and the atomic"
+            )
         if self._weakly >> at & 1:
             return (
                 "they meet at an atomic that is relaxed or of CTA scope, which orders nothing else"
@@ -126,7 +150,9 @@ class Clock:
 
 @dataclass(frozen=True)
 class Conflict:
-    """Unit `lane` of the `lanes` of an access meets what `segment` did to it: "stored", "loaded" or "updated"."""
+    """Unit `lane` of the `lanes` of an access meets what `segment` did to it: "stored", "loaded" or
+    "updated".
+    """
 
     lane: int
     lanes: int
@@ -135,7 +161,9 @@ class Conflict:
 
 
 class Shadow:
-    """For each unit of `unit` bytes of a storage, the segments that last stored, updated and loaded it (0: none)."""
+    """For each unit of `unit` bytes of a storage, the segments that last stored, updated and loaded
+    it (0: none).
+    """
 
     def __init__(self, nbytes: int, unit: int) -> None:
         self.unit = unit
@@ -163,7 +191,9 @@ class Shadow:
         return int(max(self.stored[unit], self._updated[unit]))
 
     def load(self, units: np.ndarray, clock: Clock, atomics_seen: np.ndarray) -> Conflict | None:
-        """Notes a load; `atomics_seen` says for which lanes the atomics of others are ordered before."""
+        """Notes a load; `atomics_seen` says for which lanes the atomics of others are ordered
+        before.
+        """
         stored = self.stored[units]
         conflict = _unordered(stored, clock, "stored") or self._own_store(stored, clock)
         conflict = conflict or _unordered(
@@ -176,7 +206,7 @@ class Shadow:
         return conflict
 
     def store(self, units: np.ndarray, clock: Clock, atomics_seen: np.ndarray) -> Conflict | None:
-        """Notes a store, which everybody who is ordered after it finds instead of what was there."""
+        """Notes a store; who is ordered after it finds it in place of what was there."""
         conflict = (
             _unordered(self.stored[units], clock, "stored")
             or _unordered(np.where(atomics_seen, 0, self._updated[units]), clock, "updated")
@@ -193,14 +223,18 @@ class Shadow:
         return conflict
 
     def _loads(self, units: np.ndarray, clock: Clock) -> Conflict | None:
-        """The last two programs that loaded a unit are remembered; the one before is missed if both are ordered."""
+        """The last two programs that loaded a unit are remembered; the one before is missed if both
+        are ordered.
+        """
         return _unordered(self._loaded[units], clock, "loaded") or _unordered(
             self._loaded_before[units], clock, "loaded"
         )
 
     @staticmethod
     def _own_store(stored: np.ndarray, clock: Clock) -> Conflict | None:
-        """A store of this very segment: other threads of the program read it, and no barrier stands between."""
+        """A store of this very segment: other threads of the program read it, and no barrier stands
+        between.
+        """
         own = stored == clock.now
         if not own.any():
             return None
@@ -208,8 +242,8 @@ class Shadow:
 
 
 def _unordered(segments: np.ndarray, clock: Clock, did: str) -> Conflict | None:
-    """The first lane whose segment belongs to another program of this launch and is not seen."""
-    others = (segments >= clock.first_of_launch) & (segments < clock.first_of_program)
+    """The first lane whose segment belongs to another program and is not ordered before."""
+    others = (segments >= clock.first_unordered) & (segments < clock.first_of_program)
     if not others.any():
         return None
     for segment in np.unique(segments[others]):

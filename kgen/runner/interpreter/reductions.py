@@ -1,8 +1,8 @@
 """`tl.reduce` and `tl.associative_scan`, a whole slice at a time.
 
-Triton's interpreter calls a combine function once an element (16x128 pairs take 233 ms). A combine function is
-element-wise, so it can take slices: log2(n) calls for a reduction, n - 1 for a scan. Every call goes through the
-builder, so bf16 and fp8 are rounded at each step, as on a GPU.
+Triton's interpreter calls a combine function once an element (16x128 pairs take 233 ms). A combine
+function is element-wise, so it can take slices: log2(n) calls for a reduction, n - 1 for a scan.
+Every call goes through the builder, so bf16 and fp8 are rounded at each step, as on a GPU.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""Arithmetic on numbers instead of bit patterns, with the alarms and rules that a GPU's results depend on.
+"""Arithmetic on numbers instead of bit patterns, with the alarms and rules that a GPU's results
+depend on.
 
-Triton's interpreter computes bf16 and fp8 on their bits (triton-lang/triton#11584, #8322) and rounds casts toward
-zero. Here every operation decodes, computes in float32 and rounds once.
+Triton's interpreter computes bf16 and fp8 on their bits (triton-lang/triton#11584, #8322) and
+rounds casts toward zero. Here every operation decodes, computes in float32 and rounds once.
 """
 
 from __future__ import annotations
@@ -57,7 +58,9 @@ class ValueOps(it.InterpreterBuilder):
         return as_handle(number(x) * number(y) + number(z), z.dtype.scalar)
 
     def create_clampf(self, arg: Handle, low: Handle, high: Handle, nan_mode: object) -> Handle:
-        """Clamps; unless NaN is to be propagated, a NaN becomes `low` as PTX `max` and `min` make it."""
+        """Clamps; unless NaN is to be propagated, a NaN becomes `low` as PTX `max` and `min` make
+        it.
+        """
         if nan_mode == it._ir.PROPAGATE_NAN.ALL:
             clamped = np.clip(number(arg), number(low), number(high))
         else:
@@ -96,10 +99,16 @@ class ValueOps(it.InterpreterBuilder):
     def create_extern_elementwise(self, library: str, path: str, symbol: str, *_: object) -> Handle:
         raise Unsupported(f"the external function {symbol!r}")
 
+    def __getattr__(self, name: str) -> object:
+        """What the interpreter's builder lacks in this version of Triton."""
+        if name.startswith("create_"):
+            raise Unsupported(f"the operation {name.removeprefix('create_')!r}")
+        raise AttributeError(name)
+
     def _check_overflow(
         self, a: np.ndarray, b: np.ndarray, result: np.ndarray, op: np.ufunc
     ) -> None:
-        """Raises where a signed result of 32 bits or fewer wrapped: int64 holds every exact result."""
+        """Raises where a signed result of at most 32 bits wrapped; int64 holds the exact ones."""
         exact = op(a.astype(np.int64), b.astype(np.int64))
         wrapped = exact != result
         if not wrapped.any():

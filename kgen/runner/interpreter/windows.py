@@ -1,7 +1,7 @@
 """Fake addresses: each tensor argument of a launch gets a window of its own, far from every other.
 
-An access that leaves its tensor, in either direction and by any distance that a kernel's arithmetic reaches, can't
-land in another one.
+An access that leaves its tensor, in either direction and by any distance that a kernel's arithmetic
+reaches, can't land in another one.
 """
 
 from __future__ import annotations
@@ -21,7 +21,9 @@ _ALIGNMENT = 4096
 
 @dataclass(frozen=True)
 class Window:
-    """One tensor argument: its name, where it really lies, and the fake address of its first element."""
+    """One tensor argument: its name, where it really lies, and the fake address of its first
+    element.
+    """
 
     name: str
     extent: Extent
@@ -33,7 +35,9 @@ class Window:
     """Bytes from the start of the storage (whose address is `storage`) to the first element."""
 
     def covers(self, offsets: np.ndarray, width: int) -> np.ndarray:
-        """For each byte offset from the first element, whether `width` bytes there belong to the view."""
+        """For each byte offset from the first element, whether `width` bytes there belong to the
+        view.
+        """
         first = offsets // self.itemsize
         covered = self.extent.contains(first)
         if width != self.itemsize or (offsets % self.itemsize).any():
@@ -98,7 +102,9 @@ class AddressSpace:
             yield _access(self._windows[owner], which, pointers[which], width)
 
     def _nearest(self, address: int) -> Window:
-        """Windows lie so far apart that the nearest one is the one that an address was computed from."""
+        """Windows lie so far apart that the nearest one is the one that an address was computed
+        from.
+        """
         at = bisect.bisect(self._bases, address)
         around = self._windows[max(0, at - 1) : at + 1]
         return min(around, key=lambda window: abs(address - window.base))

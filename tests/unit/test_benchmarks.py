@@ -1,0 +1,31 @@
+"""The benchmark of the generator runs and measures what it says."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+pytestmark = pytest.mark.full
+
+
+def test_the_generator_benchmark_measures_processes_variants_checks_and_compiling(root, tmp_path):
+    figures_file = tmp_path / "figures.json"
+    options = ("--runs", "1", "--variants", "6", "--json", str(figures_file))
+    done = subprocess.run(
+        [sys.executable, str(root / "benchmarks" / "generator.py"), *options],
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
+    assert done.returncode == 0, done.stderr
+    figures = json.loads(figures_file.read_text())
+    assert [row["runs"] for row in figures["processes"]] == [1, 1, 1]
+    assert all(row["median"] > 0 for row in figures["processes"])
+    assert {"sympy", "black", "torch", "triton"} & set(figures["imports"]["packages"]) == set()
+    assert (figures["variants"]["variants"], figures["variants"]["distinct"]) == (6, 6)
+    assert all(row["proved"] == row["obligations"] > 0 for row in figures["checks"])
+    assert {row["target"] for row in figures["compiling"]} >= {"sm_80", "gfx942"}
+    assert "kgen render, filled cache" in done.stdout
