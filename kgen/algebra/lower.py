@@ -79,9 +79,11 @@ def lower_condition(expr: tree.Expr, space: Space, names: Mapping[str, Meaning])
 
 
 def defined(expr: tree.Expr, space: Space, names: Mapping[str, Meaning]) -> Formula:
-    """Where `expr` has a value: no divisor is 0 and every argument of `log2` is a power of two.
+    """Where `expr` has a value: no divisor is 0, and `log2` is taken of powers of two only.
 
-    Operands that an `and` or `or` never reaches do not count. Raises LowerError as `lower` does.
+    Operands that an `and` or `or` never reaches do not count. The formula of a condition says
+    nothing of this, because a part without a value may cancel (`x // y * 0`): to know that a
+    dispatcher never fails, prove this formula. Raises LowerError as `lower` does.
     """
     lowering = _Lowering(space, names)
     if lowering.is_condition(expr):

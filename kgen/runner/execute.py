@@ -34,7 +34,7 @@ class Executor:
         self._entry: Callable | None = None
 
     def run(self, case: Case, twice: bool) -> CaseResult:
-        """Judges one case; `twice` calls again with the same inputs and judges that too."""
+        """Judges one case; `twice` calls again with other data and judges that too."""
         return self.timed(case.name, case.regime, lambda: self._run(case, twice))
 
     def timed(self, name: str, regime: str, work: Callable[[], Answer]) -> CaseResult:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import traceback
 from pathlib import Path
 
 from kgen.runner.faults import KernelFault, Unsupported
@@ -26,8 +27,17 @@ def failure_of(error: Exception, source: Path) -> tuple[Status, Failure]:
             where.kernel,
             where.program,
         )
-    if isinstance(cause, (Unsupported, NotImplementedError)):
-        text = f"Triton's interpreter can't run {cause}; test this file on a GPU"
+    if isinstance(cause, Unsupported) or _beyond_interpreter(cause):
+        text = f"Triton's interpreter can't run this line: {cause}; test the file on a GPU"
         return Status.ERROR, Failure("KG712", text, line, trace=shown(error))
     text = f"the file raised {type(cause).__name__}: {cause}"
     return Status.FAILED, Failure("KG711", text, line, trace=shown(error))
+
+
+def _beyond_interpreter(cause: BaseException) -> bool:
+    """What Triton raises where it can only compile: nothing there, or a function left unpatched."""
+    frames = traceback.extract_tb(cause.__traceback__)
+    if not frames or "triton" not in Path(frames[-1].filename).parts:
+        return False
+    unpatched = isinstance(cause, ValueError) and "`_semantic` argument" in str(cause)
+    return isinstance(cause, NotImplementedError) or unpatched

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import enum
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -57,15 +58,17 @@ class CaseResult:
     device_lost: bool = False
 
     def as_json(self) -> dict[str, Any]:
-        """Plain data with `record: case`."""
-        plain = dataclasses.asdict(self) | {"record": "case", "status": self.status.value}
-        return {"record": plain.pop("record"), **plain}
+        """Plain data with `record: case`; an infinite `worst` is null, since JSON has no infinity."""
+        worst = self.worst if math.isfinite(self.worst) else None
+        plain = dataclasses.asdict(self) | {"status": self.status.value, "worst": worst}
+        return {"record": "case", **plain}
 
     @classmethod
     def from_json(cls, plain: Mapping[str, Any]) -> CaseResult:
         """The inverse of `as_json`."""
         fields = {f.name: plain[f.name] for f in dataclasses.fields(cls)}
         fields["status"] = Status(plain["status"])
+        fields["worst"] = math.inf if plain["worst"] is None else plain["worst"]
         fields["launched"] = tuple(plain["launched"])
         fields["failures"] = tuple(_failure(entry) for entry in plain["failures"])
         return cls(**fields)

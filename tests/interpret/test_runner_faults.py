@@ -304,6 +304,14 @@ FAULTS = {
         r"the file raised ValueError: x must be short",
         "raise ValueError('x must be short')",
     ),
+    "a launcher that refuses what it should serve": (
+        "vector_add",
+        ALLOCATE,
+        "raise NotImplementedError('n == 32')",
+        "KG711",
+        r"the file raised NotImplementedError: n == 32",
+        "raise NotImplementedError",
+    ),
     "an exception in a kernel": (
         "vector_add",
         "m = o < n",
@@ -367,6 +375,7 @@ def test_a_case_that_failed_leaves_nothing_to_the_next(interpret):
             "assembly",
         ),
         ("b_x.to(tl.bfloat16, fp_downcast_rounding='rtz')", "rounding"),
+        ("tl.extra.cuda.libdevice.exp(b_x)", "_semantic"),
     ],
 )
 def test_what_the_interpreter_cannot_run_is_an_error_and_no_verdict(interpret, planted, message):
@@ -376,6 +385,6 @@ def test_what_the_interpreter_cannot_run_is_an_error_and_no_verdict(interpret, p
     assert {result.status for result in report.results} == {Status.ERROR}
     failure = report.findings[0].failure
     assert failure.code == "KG712"
-    assert failure.message.startswith("Triton's interpreter can't run ")
+    assert failure.message.startswith("Triton's interpreter can't run this line: ")
     assert message in failure.message
     assert not report.passed

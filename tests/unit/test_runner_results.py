@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 
 import pytest
 
@@ -23,9 +24,17 @@ def summary(*results: CaseResult) -> Summary:
 FAILURE = Failure("KG704", "race", 12, "p_out", (3, 4), "split", (1, 0, 2), "trace")
 
 
-@pytest.mark.parametrize("one", [result(Status.PASSED), result(Status.FAILED, FAILURE)])
+@pytest.mark.parametrize(
+    "one",
+    [
+        result(Status.PASSED),
+        result(Status.FAILED, FAILURE),
+        CaseResult("NaN", "decode", Status.FAILED, (FAILURE,), worst=math.inf),
+    ],
+)
 def test_a_result_survives_json(one):
-    assert CaseResult.from_json(json.loads(json.dumps(one.as_json()))) == one
+    text = json.dumps(one.as_json(), allow_nan=False)
+    assert CaseResult.from_json(json.loads(text)) == one
 
 
 def test_a_summary_survives_json():

@@ -105,6 +105,8 @@ class AddressSpace:
         """Windows lie so far apart that the nearest one is the one that an address was computed
         from.
         """
+        if not self._windows:
+            raise LookupError("an address that comes from no tensor argument of the kernel")
         at = bisect.bisect(self._bases, address)
         around = self._windows[max(0, at - 1) : at + 1]
         return min(around, key=lambda window: abs(address - window.base))
