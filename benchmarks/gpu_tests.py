@@ -36,7 +36,10 @@ def receipt(bundle: Path, seed: int) -> dict:
         "bytes_sha256": summary["sha256"],
         "summary": summary,
         "cases": [
-            {key: case[key] for key in ("name", "regime", "status", "launched", "worst", "failures")}
+            {
+                key: case[key]
+                for key in ("name", "regime", "status", "launched", "worst", "failures")
+            }
             for case in cases
         ],
     }

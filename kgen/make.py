@@ -62,20 +62,21 @@ def _make(spec: Spec, templates: Templates, cache: Path | None) -> Made:
 
 
 def _key(spec: Spec, templates: Templates) -> str:
-    """A hash of everything that decides the result: spec, templates, and kgen's own code."""
+    """A hash of all that decides the result: spec, file names in findings, templates, kgen's code."""
     state = hashlib.sha256()
     for part in (
         spec.sha256,
         spec.path.name,
+        *spec.origin.texts,
         *spec.origin.texts.values(),
         templates.sha256(),
-        _code(),
+        code_stamp(),
     ):
         state.update(f"{len(part)}:{part}".encode())
     return state.hexdigest()
 
 
-def _code() -> str:
+def code_stamp() -> str:
     """Names, sizes and times of kgen's own files: whoever changes one gets nothing old."""
     files = sorted(file for kind in ("*.py", "*.yaml") for file in PACKAGE.rglob(kind))
     stamps = [

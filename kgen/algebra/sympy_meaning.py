@@ -103,7 +103,8 @@ class Meaning:
         both = every((from_zero, positive))
         domain = positive if definition.rounding == "floor" else both
         if isinstance(definition, Quotient):
-            return [(x, both), (a - b * x, domain), (b * (x + 1) - 1 - a, domain)]
+            once = every((nonnegative(a - b), both))
+            return [(x, both), (a - b * x, domain), (b * (x + 1) - 1 - a, domain), (x - 1, once)]
         product = b * self.expr(definition.quotient)
         return [
             (x, domain),

@@ -14,6 +14,8 @@ from kgen.cli.table import Cell, table
 
 if TYPE_CHECKING:
     from kgen.make import Made
+    from kgen.plan.templates import Templates as Search
+    from kgen.spec import Spec as Loaded
 
 HEADER = ("regime", "subject", "proved", "refuted", "unknown")
 
@@ -27,15 +29,31 @@ def check(
     templates: Templates = None,
     as_json: Json = False,
 ) -> None:
-    """Checks a spec and proves its plan. What is refuted or unknown is a finding."""
+    """Checks a spec, proves its plan, and proves the kernels that it renders. What is refuted or unknown is a finding."""
     with reporting("check", as_json) as report:
-        _, found = made(spec, overrides, search(templates))
+        places = search(templates)
+        loaded, found = made(spec, overrides, places)
         tell(report, found, verbose)
+        if not found.wrong:
+            tell_kernels(report, loaded, places, found, verbose)
+
+
+def tell_kernels(
+    report: Report, spec: Loaded, templates: Search, found: Made, verbose: bool = False
+) -> None:
+    """Reports what is proved of the rendered file, apart from what is proved of the plan."""
+    from kgen.cli.bundle import SUBMISSION
+    from kgen.cli.prove import tell as tell_proof
+
+    if not verbose:
+        report.say()
+    tell_proof(report, spec, templates, found, found.text, SUBMISSION, verbose)
 
 
 def tell(report: Report, found: Made, verbose: bool = False) -> None:
     """Reports each subject's verdicts, or with `verbose` each obligation's, and what was found."""
-    obligations = report.values["obligations"] = found.manifest["plan"]
+    obligations = found.manifest["plan"]
+    report.values["obligations"] = list(obligations)
     if verbose:
         for one in obligations:
             report.say("{status:8} {regime}: {subject}: {says} ({evidence})".format(**one))

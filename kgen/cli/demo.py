@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kgen.cli.bundle import keep, made, search
-from kgen.cli.check import tell
+from kgen.cli.check import tell, tell_kernels
 from kgen.cli.compile import compile_bundle
 from kgen.cli.options import Json, Set, Spec
 from kgen.cli.report import reporting
@@ -21,10 +21,12 @@ def demo(spec: Spec, overrides: Set = [], as_json: Json = False) -> None:
 
     with reporting("demo", as_json) as report:
         report.say(f"check {spec}: what holds for every declared axis value")
-        loaded, found = made(spec, overrides, search(None))
+        templates = search(None)
+        loaded, found = made(spec, overrides, templates)
         tell(report, found)
         if found.wrong:
             return
+        tell_kernels(report, loaded, templates, found)
 
         built = keep(loaded, found)
         report.values["directory"] = str(built.directory)

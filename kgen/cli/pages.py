@@ -16,6 +16,7 @@ AREAS = {
     "5": "templates, variants and rendering",
     "6": "compiling",
     "7": "tests",
+    "8": "proofs of rendered kernels",
 }
 WIDTH = 100
 INTRODUCTION = """\

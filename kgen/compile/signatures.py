@@ -56,6 +56,36 @@ def recorded_launches(target: str) -> Iterator[list[Launch]]:
         yield launches
 
 
+@contextlib.contextmanager
+def recorded_compiles() -> Iterator[list[Launch]]:
+    """Within the block, each form in which a kernel is compiled in this process is listed as well.
+
+    Needs the GPU that Triton finds. What a kernel was launched with before the block is not
+    compiled again, and so not listed.
+    """
+    launches: list[Launch] = []
+
+    def note(*, fn, compile, **_) -> None:
+        launches.append(_launch(fn.jit_function, compile))
+
+    with triton.knobs.runtime.scope():
+        triton.knobs.runtime.jit_cache_hook = note
+        yield launches
+
+
+def is_pinned(launch: Launch, manifest: Mapping) -> bool:
+    """Whether a manifest declares this specialisation among its `signatures`."""
+    return not launch.other_attributes and any(
+        launch.function == one["function"]
+        and launch.signature == one["signature"]
+        and launch.constants == one["constants"]
+        and launch.divisible_by_16 == tuple(one["divisible_by_16"])
+        and launch.num_warps == one["num_warps"]
+        and launch.num_stages == one["num_stages"]
+        for one in manifest["signatures"]
+    )
+
+
 def jit_signature(
     kernel: JITFunction, *arguments: object, target: str, **options: object
 ) -> Launch:

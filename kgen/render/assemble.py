@@ -163,8 +163,9 @@ def _helpers(texts: Iterable[tuple[Launcher, LauncherText]], chosen: Entry) -> s
     wanted = {"check_tensor", "check_shape"} | chosen.helpers
     for _, text in texts:
         wanted |= text.helpers
-    if chosen.bounds:
-        wanted.add("check_range")
+    wanted |= {"check_optional" if bound.optional else "check_range" for bound in chosen.bounds}
+    if chosen.choices:
+        wanted.add("check_choice")
     if chosen.aligned:
         wanted.add("is_aligned")
     return wanted

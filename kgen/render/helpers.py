@@ -37,6 +37,16 @@ _HELPERS: dict[str, str] = {
     "check_range": """def check_range(name, value, low, high):
     if not low <= value <= high:
         raise ValueError(f"{name} is {value}; this file serves {low} to {high}")""",
+    "check_optional": """def check_optional(name, value, low, high):
+    if value is not None and type(value) is not int:
+        raise TypeError(f"{name} is {value!r}, neither an integer nor None")
+    if value is not None and not low <= value <= high:
+        raise ValueError(f"{name} is {value}; this file serves None and {low} to {high}")""",
+    "check_choice": """def check_choice(name, value, allowed):
+    if value is not None and type(value) is not int:
+        raise TypeError(f"{name} is {value!r}, neither an integer nor None")
+    if value not in allowed:
+        raise ValueError(f"{name} is {value}; this file serves {allowed}")""",
     "is_aligned": '''def is_aligned(*tensors):
     """Whether every base is a multiple of 16 bytes and every stride but the last of 16 elements."""
     return all(

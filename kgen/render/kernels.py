@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import builtins
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -24,6 +23,8 @@ _MODULES = {"tl", "triton", *dir(builtins)}
 def launchers(plan: Plan, shop: Workshop) -> tuple[Launcher, ...]:
     """A launcher for each group of each regime, in order. Raises KgenError for templates that are wrong."""
     naming = _Naming(plan)
+    files = {regime.template.file for regime in plan.regimes if regime.template}
+    sources = {file: tuple(shop.sources(file).values()) for file in files}
     rendered: dict[str, RenderedKernel] = {}
     found = []
     for regime in plan.regimes:
@@ -31,7 +32,8 @@ def launchers(plan: Plan, shop: Workshop) -> tuple[Launcher, ...]:
             kernels = []
             for kernel in group.kernels:
                 name = naming.kernel(regime, group, kernel)
-                fresh = _render(plan, shop, regime, group, kernel, name)
+                key = sources[regime.template.file]
+                fresh = _render(plan, shop, regime, group, kernel, name, key)
                 kernels.append(_shared(fresh, rendered))
             found.append(Launcher(naming.launcher(regime, group), regime, group, tuple(kernels)))
     return tuple(found)
@@ -88,7 +90,7 @@ def _shared(fresh: RenderedKernel, rendered: dict[str, RenderedKernel]) -> Rende
 
 
 def _body(kernel: RenderedKernel) -> str:
-    return re.sub(rf"\b{kernel.function}\b", "kernel", kernel.text)
+    return kernel.text.replace(f"def {kernel.function}(", "def kernel(", 1)
 
 
 # ---------------------------------------------------------------- one kernel
@@ -101,6 +103,7 @@ def _render(
     group: Group,
     kernel: KernelPlan,
     function: str,
+    sources: tuple[str, ...],
 ) -> RenderedKernel:
     """The kernel with those of its arguments that it uses. What its text depends on is the key of `shop.texts`."""
     key = (
@@ -112,7 +115,7 @@ def _render(
         kernel.unit,
         kernel.wide,
         tuple(plan.family.context(plan.spec).items()),
-        tuple(shop.sources(regime.template.file).values()),
+        sources,
     )
     if key not in shop.texts:
         shop.texts[key] = _pruned(plan, shop, regime.template, group, kernel, function)

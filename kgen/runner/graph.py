@@ -24,6 +24,7 @@ from kgen.runner.problem import ProblemError, Question
 from kgen.runner.raised import failure_of
 from kgen.runner.results import CaseResult, Failure, Status
 from kgen.runner.snapshot import Snapshot
+from kgen.runner.variants import most_telling, rotations
 
 MAX_VARIANTS = 4
 """With how many other run-time values a graph is replayed."""
@@ -40,7 +41,7 @@ def replay_regime(executor: Executor, name: str, regime: str, cases: Sequence[Ca
 class _Replay:
     def __init__(self, executor: Executor, cases: Sequence[Case]):
         self._executor = executor
-        self._alike = _largest_group(cases)
+        self._alike = most_telling(cases)
         self._cases = cases
         self._stream = torch.cuda.Stream()
         self._replays = 0
@@ -72,7 +73,7 @@ class _Replay:
     def _variants(self) -> list[tuple[Case, int]]:
         """Cases of the same shapes, each with other data; the first comes again at the end."""
         first = self._alike[0]
-        variants = [(case, 1) for case in (*self._alike[1:], *_rotations(first))]
+        variants = [(case, 1) for case in (*self._alike[1:], *rotations(first))]
         variants = [*variants[:MAX_VARIANTS], (first, 1), (first, 2)]
         return [*variants, variants[0]]
 
@@ -121,31 +122,6 @@ class _Replay:
         status, failure = failure_of(error, self._executor.bundle.source)
         message = f"a CUDA graph can't hold the call: {failure.message}"
         return Answer(status, failures=(replace(failure, code="KG715", message=message),))
-
-
-def _largest_group(cases: Sequence[Case]) -> list[Case]:
-    """The most cases that differ in run-time values only; of as many, those with most work."""
-    groups: dict[object, list[Case]] = {}
-    for case in cases:
-        groups.setdefault((tuple(case.axes.items()), case.layout), []).append(case)
-    return max(groups.values(), key=lambda group: (len(group), sum(map(_work, group))))
-
-
-def _work(case: Case) -> int:
-    return sum(map(sum, case.runtime.values()))
-
-
-def _rotations(case: Case) -> list[Case]:
-    """The same requests in another order: run-time values are given for each request."""
-    requests = max(map(len, case.runtime.values()), default=0)
-    return [
-        replace(
-            case,
-            name=f"{case.name}, requests moved by {by}",
-            runtime={axis: values[by:] + values[:by] for axis, values in case.runtime.items()},
-        )
-        for by in range(1, requests)
-    ]
 
 
 def _fill(buffers: Mapping[str, object], values: Mapping[str, object]) -> bool:

@@ -58,7 +58,7 @@ class CaseResult:
     device_lost: bool = False
 
     def as_json(self) -> dict[str, Any]:
-        """Plain data with `record: case`; an infinite `worst` is null, since JSON has no infinity."""
+        """Plain data with `record: case`; an infinite `worst` is null: JSON has no infinity."""
         worst = self.worst if math.isfinite(self.worst) else None
         plain = dataclasses.asdict(self) | {"status": self.status.value, "worst": worst}
         return {"record": "case", **plain}

@@ -69,7 +69,8 @@ def tensor() -> Callable:
 
 @pytest.fixture
 def kernel() -> Callable[..., Subject]:
-    """Makes a subject from a kernel's body; its parameters are the tensors, then `numbers`, then `constants`.
+    """Makes a subject from a kernel's body; its parameters are the tensors, then `numbers`, then
+    `constants`.
 
     A number is passed as int32 where it fits, or as (value, type).
     """

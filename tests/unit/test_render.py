@@ -45,8 +45,8 @@ def test_one_kernel_for_each_text_and_one_launcher_for_each_group(rendered):
         "combine_kernel",
         "split_window_kernel",
         "combine_window_kernel",
-        "split_window_verify_kernel",
-        "combine_window_verify_kernel",
+        "split_window_verify_full_kernel",
+        "combine_window_verify_full_kernel",
         "attend_kernel",
     ]
     assert [name for name in functions if name.startswith("launch_")] == [

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kgen.runner.interpreter.races import Clock, Conflict, Shadow
+from kgen.runner.interpreter.clock import Clock
+from kgen.runner.interpreter.races import Conflict, Shadow
 
 STORAGE, COUNTER = 4096, 64
 DATA = np.array([3])

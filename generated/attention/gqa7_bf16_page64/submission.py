@@ -14,7 +14,7 @@
 # devices h200; targets sm_90, sm_80
 # written by kgen 0.1.0 from gqa7_bf16_page64.yaml
 # spec 0450c55a4857b2011fc9648c9fb06f50558e4535cdbbed02a8d86fc33a7777d4
-# templates c34357821381bd8c9cc868ed32124f5812aeea16aa762fe61df91c27a8498aad
+# templates 51963511ec7972c18933aea59f5a6b10190f808953baa36a0aecebaa55ad3836
 
 import torch
 import triton
@@ -54,6 +54,13 @@ def check_shape(name, tensor, shape):
 def check_range(name, value, low, high):
     if not low <= value <= high:
         raise ValueError(f"{name} is {value}; this file serves {low} to {high}")
+
+
+def check_choice(name, value, allowed):
+    if value is not None and type(value) is not int:
+        raise TypeError(f"{name} is {value!r}, neither an integer nor None")
+    if value not in allowed:
+        raise ValueError(f"{name} is {value}; this file serves {allowed}")
 
 
 def is_aligned(*tensors):
@@ -1369,10 +1376,8 @@ def run(q, k_cache, v_cache, block_table, seq_lens, window):
     check_range("B", B, 1, 128)
     check_range("PAGES", PAGES, 1, 262144)
     check_range("CAP", CAP, 1, 65536)
-    if Q not in (1, 3):
-        raise ValueError(f"Q is {Q}; this file serves (1, 3)")
-    if WINDOW not in (None, 100):
-        raise ValueError(f"WINDOW is {WINDOW}; this file serves (None, 100)")
+    check_choice("Q", Q, (1, 3))
+    check_choice("WINDOW", WINDOW, (None, 100))
     aligned = is_aligned(q, k_cache, v_cache)
     if aligned and Q == 1:
         if WINDOW is None:

@@ -13,7 +13,7 @@
 # devices h200; targets sm_90
 # written by kgen 0.1.0 from gqa8_fp8_page1.yaml
 # spec 54c3d77a200344abec0c9bebeb0631cdadf7442579a2fd06235aa44470134909
-# templates c34357821381bd8c9cc868ed32124f5812aeea16aa762fe61df91c27a8498aad
+# templates 51963511ec7972c18933aea59f5a6b10190f808953baa36a0aecebaa55ad3836
 
 import torch
 import triton
@@ -53,6 +53,13 @@ def check_shape(name, tensor, shape):
 def check_range(name, value, low, high):
     if not low <= value <= high:
         raise ValueError(f"{name} is {value}; this file serves {low} to {high}")
+
+
+def check_optional(name, value, low, high):
+    if value is not None and type(value) is not int:
+        raise TypeError(f"{name} is {value!r}, neither an integer nor None")
+    if value is not None and not low <= value <= high:
+        raise ValueError(f"{name} is {value}; this file serves None and {low} to {high}")
 
 
 def is_aligned(*tensors):
@@ -425,7 +432,7 @@ def combine_window_kernel(
         "SPLITS",
     ]
 )
-def split_window_verify_kernel(
+def split_window_verify_full_kernel(
     p_q,
     p_k,
     p_v,
@@ -458,7 +465,6 @@ def split_window_verify_kernel(
 
     # a row is a query token and a head of the group, so that one tile of keys serves them all
     o_m = tl.arange(0, BLOCK_M)
-    m_m = o_m < ROWS
     o_t = o_m // G
     o_d = tl.arange(0, BLOCK_D)
 
@@ -478,8 +484,6 @@ def split_window_verify_kernel(
         + o_t[:, None] * stride_q_t
         + (i_h * G + o_m % G)[:, None] * stride_q_h
         + o_d[None, :],
-        mask=m_m[:, None],
-        other=0.0,
     )
     # fp16 holds every value of the cache exactly; a power of two per row brings q into its range
     b_top = tl.max(tl.abs(b_q.to(tl.float32)), 1).to(tl.int32, bitcast=True) & 0x7F800000
@@ -533,14 +537,13 @@ def split_window_verify_kernel(
         tl.store(
             p_partial_out + o_p[:, None] * D + o_d[None, :],
             b_acc,
-            mask=m_m[:, None],
         )
-        tl.store(p_partial_max + o_p, b_m, mask=m_m)
-        tl.store(p_partial_sum + o_p, b_l, mask=m_m)
+        tl.store(p_partial_max + o_p, b_m)
+        tl.store(p_partial_sum + o_p, b_l)
 
 
 @triton.jit(do_not_specialize=["p_seq_lens", "p_v_scale", "CAP", "SPLITS"])
-def combine_window_verify_kernel(
+def combine_window_verify_full_kernel(
     p_partial_out,
     p_partial_max,
     p_partial_sum,
@@ -853,7 +856,7 @@ def launch_decode_window(q, k_cache, v_cache, block_table, seq_lens, k_scale, v_
 
 
 def launch_verify_one(q, k_cache, v_cache, block_table, seq_lens, k_scale, v_scale, out, B, CAP):
-    """Regime verify_one: split_k (window, verify)."""
+    """Regime verify_one: split_k (window, verify, full)."""
     # most keys that a request can have to read
     SPAN = min(CAP, 4103)
     # parts of a request, from capacity and never from the live length, so that a captured graph stays right
@@ -861,7 +864,7 @@ def launch_verify_one(q, k_cache, v_cache, block_table, seq_lens, k_scale, v_sca
     partial_out = torch.empty((B, HK, SPLITS, 64, D), dtype=torch.float32, device=q.device)
     partial_max = torch.empty((B, HK, SPLITS, 64), dtype=torch.float32, device=q.device)
     partial_sum = torch.empty((B, HK, SPLITS, 64), dtype=torch.float32, device=q.device)
-    split_window_verify_kernel[(B, HK, SPLITS)](
+    split_window_verify_full_kernel[(B, HK, SPLITS)](
         q,
         k_cache,
         v_cache,
@@ -892,7 +895,7 @@ def launch_verify_one(q, k_cache, v_cache, block_table, seq_lens, k_scale, v_sca
         num_warps=4,
         num_stages=3,
     )
-    combine_window_verify_kernel[(B, HK, 64)](
+    combine_window_verify_full_kernel[(B, HK, 64)](
         partial_out,
         partial_max,
         partial_sum,
@@ -973,13 +976,13 @@ def warmup():
         (combine_window_kernel, (torch.float32, torch.float32, torch.float32, torch.int32,
             torch.float32, torch.bfloat16, 16, 16, 1, 1,), dict(Q=1, G=8, HK=1, D=128, WINDOW=4096,
             ROWS=8, BLOCK_N=128, BLOCK_D=128, BLOCK_S=32), 4, 2),
-        (split_window_verify_kernel, (torch.bfloat16, torch.float8_e4m3fn, torch.float8_e4m3fn,
+        (split_window_verify_full_kernel, (torch.bfloat16, torch.float8_e4m3fn, torch.float8_e4m3fn,
             torch.int32, torch.int32, torch.float32, torch.float32, torch.float32, torch.float32,
             16, 16, 16, 16, 16, 1, 1, 1,), dict(Q=8, G=8, HK=1, D=128, WINDOW=4096,
             SM_SCALE_LOG2=0.12751743082459868, ROWS=64, BLOCK_M=64, BLOCK_N=64, BLOCK_D=128), 4, 3),
-        (combine_window_verify_kernel, (torch.float32, torch.float32, torch.float32, torch.int32,
-            torch.float32, torch.bfloat16, 16, 16, 16, 1, 1,), dict(Q=8, G=8, HK=1, D=128,
-            WINDOW=4096, ROWS=64, BLOCK_N=64, BLOCK_D=128, BLOCK_S=32), 4, 2),
+        (combine_window_verify_full_kernel, (torch.float32, torch.float32, torch.float32,
+            torch.int32, torch.float32, torch.bfloat16, 16, 16, 16, 1, 1,), dict(Q=8, G=8, HK=1,
+            D=128, WINDOW=4096, ROWS=64, BLOCK_N=64, BLOCK_D=128, BLOCK_S=32), 4, 2),
         (attend_kernel, (torch.bfloat16, torch.float8_e4m3fn, torch.float8_e4m3fn, torch.int32,
             torch.int32, torch.float32, torch.float32, torch.bfloat16, 1, 1, 1, 1, 1, 1, 16, 16, 16,
             1, 1, 1,), dict(G=8, SM_SCALE_LOG2=0.12751743082459868, BLOCK_M=16, BLOCK_N=32,
@@ -1029,8 +1032,7 @@ def run(q, k_cache, v_cache, block_table, seq_lens, k_scale, v_scale, window):
     check_range("PAGES", PAGES, 1, 2147483647)
     check_range("CAP", CAP, 1, 1073741824)
     check_range("Q", Q, 1, 4096)
-    if WINDOW is not None:
-        check_range("WINDOW", WINDOW, 1, 1073741824)
+    check_optional("WINDOW", WINDOW, 1, 1073741824)
     # where the spec declares its axes; the fallback serves everything else
     declared = (
         1 <= B <= 256

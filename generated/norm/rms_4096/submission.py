@@ -11,7 +11,7 @@
 # devices h200; targets sm_90
 # written by kgen 0.1.0 from rms_4096.yaml
 # spec 3f9e9758e061988f389f568b9ad11f630ec77fa18589cfb7d6110824fe0259ff
-# templates 1bd0e1661b6777d50c945d638d3e431cc53d4ce23c16bdf5902c32e218195c8f
+# templates eaaf141a173c7f40969f3ff2f4608f92c30b302e4fa2728452c29e0c6ba75dbd
 
 import torch
 import triton

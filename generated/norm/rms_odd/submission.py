@@ -10,7 +10,7 @@
 # devices h200; targets sm_90
 # written by kgen 0.1.0 from rms_odd.yaml
 # spec bbdc8585a61ac8b5f56521cacbb396b33584d9bab3d7cf7bfbfd4d0e6175a9bc
-# templates 54be464fb67fec7ccb12c44b976aa5ed4423f6c63bdd555572ebce5ff5de3336
+# templates 364d68099f33b40d42e5789ae04d211b92b845dc1725b2c285d1243d07c633e4
 
 import torch
 import triton
@@ -45,6 +45,13 @@ def check_shape(name, tensor, shape):
 def check_range(name, value, low, high):
     if not low <= value <= high:
         raise ValueError(f"{name} is {value}; this file serves {low} to {high}")
+
+
+def check_choice(name, value, allowed):
+    if value is not None and type(value) is not int:
+        raise TypeError(f"{name} is {value!r}, neither an integer nor None")
+    if value not in allowed:
+        raise ValueError(f"{name} is {value}; this file serves {allowed}")
 
 
 @triton.jit(do_not_specialize=["p_x", "p_weight", "stride_x_t", "stride_out_t"])
@@ -123,7 +130,6 @@ def run(x, weight):
     if out.numel() == 0:
         return out
     check_range("T", T, 1, 8388624)
-    if H not in (3, 513, 2880):
-        raise ValueError(f"H is {H}; this file serves (3, 513, 2880)")
+    check_choice("H", H, (3, 513, 2880))
     launch_rows(x, weight, out, T, H)
     return out

@@ -31,6 +31,7 @@ ROUNDOFF = {"bf16": 2.0**-8, "fp16": 2.0**-11, "fp32": 2.0**-24}
 STRANGE_IDS = (2**30, -1)
 K_SCALE, V_SCALE = 0.5, 2.0
 MOST_INTERPRETED_KEYS = 16384
+LONG_WINDOW = 1024
 
 
 @dataclasses.dataclass(frozen=True)
@@ -87,12 +88,13 @@ def cases(problem: Mapping[str, Any], mode: str) -> list[Case]:
 
 def _edge_cases(problem: Mapping[str, Any], mode: str) -> list[Case]:
     queries = values_of(problem["axes"]["Q"], (1, 2))
+    windows = _windows(problem)
+    found = [_case(problem, 0, queries[0], windows[0], [], "plain")]
+    points = list(itertools.product(values_of(problem["axes"]["B"], (1, 3)), queries, windows))
     if problem["outside"] == "fallback" and "values" in problem["axes"]["Q"]:
-        queries.append(max(queries) + 1)
-    found = [_case(problem, 0, queries[0], _windows(problem)[0], [], "plain")]
-    for b, q, window in itertools.product(
-        values_of(problem["axes"]["B"], (1, 3)), queries, _windows(problem)
-    ):
+        # a number of tokens that no regime lists
+        points += [(b, max(queries) + 1, windows[0]) for b, _, _ in points]
+    for b, q, window in dict.fromkeys(points):
         lengths = _edge_lengths(problem, q, window, mode)
         lengths += lengths[: -len(lengths) % b]
         found += [
@@ -113,6 +115,8 @@ def _edge_lengths(
     if window is not None:
         start = window + queries - 1
         edges = {0, tile + 1, start, start + 1, start + tile + 3}
+        if mode == "interpret" and window > LONG_WINDOW:
+            edges = {0, start + 1}
     return sorted(length for length in edges if length <= _most_keys(problem))
 
 
@@ -159,11 +163,17 @@ def _workload_cases(problem: Mapping[str, Any], mode: str) -> list[Case]:
 
 
 def _case(
-    problem: Mapping[str, Any], b: int, q: int, window: int | None, lengths: list[int], layout: str
+    problem: Mapping[str, Any],
+    b: int,
+    q: int,
+    window: int | None,
+    lengths: list[int],
+    layout: str,
+    keys: int = 0,
 ) -> Case:
-    """A case whose table is just as wide as its longest request, with one page more in the cache than is needed."""
+    """A case whose table is just wide enough for its longest request and for `keys`, in a cache with one page to spare."""
     page = problem["page"]
-    capacity = -(-max([*lengths, 1]) // page) * page
+    capacity = -(-max([*lengths, keys, 1]) // page) * page
     axes: dict[str, int | None] = {
         "B": b,
         "Q": q,

@@ -13,8 +13,9 @@ from triton.runtime import interpreter as it
 
 from kgen.runner.extent import Extent
 from kgen.runner.faults import Where
+from kgen.runner.interpreter.clock import Clock
 from kgen.runner.interpreter.lanes import Lanes, bits, same_units
-from kgen.runner.interpreter.races import Clock, Conflict, Shadow
+from kgen.runner.interpreter.races import Conflict, Shadow
 from kgen.runner.interpreter.windows import Access, AddressSpace
 
 _raw = it._interpreter

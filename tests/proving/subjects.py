@@ -1,0 +1,195 @@
+"""Hand-written kernels as subjects of the prover: what is declared about one launch, in a few words.
+
+    Subject("copy", tensors={"x": T("fp32", "N"), "o": T("fp32", "N", role="output")},
+            axes={"N": (1, 4096)}, grid=["ceil_div(N, BLOCK)"], constants={"BLOCK": 1024})
+
+Parameters that are neither tensors nor constants are the axes of those names, 32 bits wide unless `types` says more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from kgen.algebra import TRUE, Interval, Poly, Space, conjunction, lower, lower_condition
+from kgen.expr import parse
+from kgen.families.model import DTYPES
+from kgen.prove.facts import (
+    Contents,
+    Fact,
+    IntegerArgument,
+    KernelArgument,
+    Launch,
+    OtherArgument,
+    PointerArgument,
+    TensorFacts,
+    World,
+)
+from kgen.prove.frontend import Frontend
+from kgen.prove.ttir import Function, read
+from kgen.prove.world import WorldProof, prove_world
+
+ELEMENTS = {
+    "bf16": "bf16",
+    "fp16": "f16",
+    "fp32": "f32",
+    "fp8_e4m3": "f8E4M3FN",
+    "int32": "i32",
+    "int16": "i16",
+    "int64": "i64",
+}
+TRITON = {**{name: short for name, (_, short, _) in DTYPES.items()}, "int16": "i16", "int64": "i64"}
+
+
+class T:
+    """A tensor: its type, its extents, strides where it is not contiguous, its role, the range of its entries."""
+
+    def __init__(
+        self,
+        dtype: str,
+        *extents: str | int,
+        strides: Sequence[str | int] | None = None,
+        role: str = "input",
+        entries: tuple[str | int, str | int] | None = None,
+    ):
+        self.dtype, self.extents, self.strides = dtype, extents, strides
+        self.role, self.entries = role, entries
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A kernel with everything that its proof may assume. `assume` are conditions on axes, `order` its parameters."""
+
+    function: str
+    tensors: Mapping[str, T]
+    axes: Mapping[str, int | tuple[int | str, int | str]] = field(default_factory=dict)
+    grid: Sequence[str | int] = (1,)
+    constants: Mapping[str, object] = field(default_factory=dict)
+    types: Mapping[str, str] = field(default_factory=dict)
+    values: Mapping[str, str] = field(default_factory=dict)
+    assume: Sequence[str] = ()
+    dependent: bool = False
+
+    def world(self, parameters: Sequence[str]) -> World:
+        """The world of one launch of the kernel, whose parameters are in that order."""
+        return world((self,), (parameters,))
+
+    def signature(self, parameters: Sequence[str]) -> dict[str, object]:
+        """What Triton's front end is asked for."""
+        types = {name: self._type(name) for name in parameters}
+        return {
+            "function": self.function,
+            "signature": types,
+            "constants": dict(self.constants),
+            "divisible_by_16": [],
+            "num_warps": 4,
+            "num_stages": 2,
+        }
+
+    def _type(self, name: str) -> str:
+        if name in self.constants:
+            return "constexpr"
+        if name in self.tensors:
+            return f"*{TRITON[self.tensors[name].dtype]}"
+        return self.types.get(name, "i32")
+
+
+def world(subjects: Sequence[Subject], parameters: Sequence[Sequence[str]]) -> World:
+    """One world with a launch of each subject in order; axes and tensors of one name are the same."""
+    space = Space()
+    meanings: dict[str, Poly | int] = {}
+    tensors: dict[str, TensorFacts] = {}
+    facts: list[Fact] = []
+
+    def size(text: str | int, own: Mapping[str, object] = {}) -> Poly:
+        numbers = {name: value for name, value in own.items() if isinstance(value, int)}
+        return lower(parse(str(text)), space, {**numbers, **meanings})
+
+    for subject in subjects:
+        for name, bounds in subject.axes.items():
+            if name not in meanings:
+                low, high = (bounds, bounds) if isinstance(bounds, int) else bounds
+                meanings[name] = (
+                    space.fixed(name, low)
+                    if low == high
+                    else space.axis(name, size(low), size(high))
+                )
+        for name, tensor in subject.tensors.items():
+            extents = tuple(size(extent, subject.constants) for extent in tensor.extents)
+            strides = [Poly.of(1)] if extents else []
+            for extent in reversed(extents[1:]):
+                strides.insert(0, strides[0] * extent)
+            if tensor.strides is not None:
+                strides = [size(stride, subject.constants) for stride in tensor.strides]
+            tensors.setdefault(name, _tensor(space, name, tensor, extents, tuple(strides), size))
+        for text in subject.assume:
+            facts.append(Fact(lower_condition(parse(text), space, meanings), text))
+    launches = [_launch(subject, names, size) for subject, names in zip(subjects, parameters)]
+    return World(space, tuple(facts), tensors, tuple(launches))
+
+
+def _tensor(space, name, tensor: T, extents, strides, size) -> TensorFacts:
+    contents = None
+    if tensor.dtype.startswith("int") and tensor.role == "input":
+        bits = int(tensor.dtype.removeprefix("int"))
+        whole = Interval(-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
+        low, high = tensor.entries if tensor.entries is not None else whole
+        table = space.table(name, size(low), size(high), whole)
+        contents = Contents(table, lambda place: TRUE)
+    dims = tuple("ijkl"[: len(extents)])
+    return TensorFacts(name, ELEMENTS[tensor.dtype], dims, extents, strides, tensor.role, contents)
+
+
+def _launch(subject: Subject, parameters: Sequence[str], size) -> Launch:
+    arguments: dict[str, KernelArgument] = {}
+    for name in parameters:
+        if name in subject.constants:
+            continue
+        if name in subject.tensors:
+            arguments[name] = PointerArgument(name)
+        elif subject.types.get(name, "i32").startswith("fp"):
+            arguments[name] = OtherArgument()
+        else:
+            arguments[name] = IntegerArgument(
+                size(subject.values.get(name, name), subject.constants)
+            )
+    grid = dict(zip("xyz", (size(extent, subject.constants) for extent in subject.grid)))
+    return Launch(
+        subject.function, grid, arguments, dict(subject.constants), dependent=subject.dependent
+    )
+
+
+def parameters_of(file: Path) -> dict[str, list[str]]:
+    """The parameters of every function of a file."""
+    import ast
+
+    tree = ast.parse(file.read_text())
+    return {
+        node.name: [argument.arg for argument in node.args.args]
+        for node in tree.body
+        if isinstance(node, ast.FunctionDef)
+    }
+
+
+def functions_of(file: Path, subjects: Sequence[Subject]) -> list[Function | str]:
+    """The TTIR of each subject, read; a text where Triton refuses it."""
+    parameters = parameters_of(file)
+    wanted = [one.signature(parameters[one.function]) for one in subjects]
+    with Frontend() as frontend:
+        lowered = frontend.lower(file.read_text(), wanted, ["sm_90"], 120)
+    return [one.refused or read(one.text, one.file) for one in lowered]
+
+
+def proofs_of(file: Path, subjects: Sequence[Subject]) -> list[WorldProof | str]:
+    """The proof of each subject alone."""
+    parameters = parameters_of(file)
+    found: list[WorldProof | str] = []
+    for subject, function in zip(subjects, functions_of(file, subjects), strict=True):
+        if isinstance(function, str):
+            found.append(function)
+        else:
+            found.append(
+                prove_world(subject.world(parameters[subject.function]), "test", [function])
+            )
+    return found
