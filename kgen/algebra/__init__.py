@@ -16,6 +16,7 @@ from kgen.algebra.certificate import Certificate
 from kgen.algebra.checker import check
 from kgen.algebra.definitions import Kind, Table
 from kgen.algebra.division import Rounding
+from kgen.algebra.extremes import opened
 from kgen.algebra.formula import (
     FALSE,
     TRUE,
@@ -98,6 +99,7 @@ __all__ = [
     "lt",
     "ne",
     "negate",
+    "opened",
     "poly_text",
     "space_of",
     "substitute",

@@ -47,7 +47,7 @@ class Quotient(Definition):
         yield Fact(a - b * x, domain)
         yield Fact(b * x + b - 1 - a, domain)
         # follows from the one before, but only by rounding, which a product with something else loses
-        yield Fact(x - 1, conjunction(ge(a, b), ge(a, 0), domain))
+        yield Fact(x - 1, conjunction(ge(a, b), domain))
 
     def interval(self, of: IntervalOf) -> Interval:
         """For a positive divisor: it rises with the dividend and goes toward 0 with the divisor."""

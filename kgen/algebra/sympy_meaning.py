@@ -103,7 +103,7 @@ class Meaning:
         both = every((from_zero, positive))
         domain = positive if definition.rounding == "floor" else both
         if isinstance(definition, Quotient):
-            once = every((nonnegative(a - b), both))
+            once = every((nonnegative(a - b), domain))
             return [(x, both), (a - b * x, domain), (b * (x + 1) - 1 - a, domain), (x - 1, once)]
         product = b * self.expr(definition.quotient)
         return [

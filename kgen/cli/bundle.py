@@ -60,7 +60,12 @@ def write(wanted: Mapping[Path, str]) -> list[Path]:
 
     differing = changed(wanted)
     for path in differing:
-        write_atomically(path, wanted[path])
+        try:
+            write_atomically(path, wanted[path])
+        except OSError as error:
+            message = f"the file cannot be written: {error.strerror}"
+            hint = "give another folder with -o"
+            raise KgenError([Diagnostic("KG195", message, Place(str(path)), hint)]) from None
     return differing
 
 
@@ -82,7 +87,7 @@ def bundle(path: Path, overrides: Sequence[str], templates: Path | None) -> Bund
     Raises `KgenError` with the spec's problems and its plan's findings, or KG193 for a folder that is no bundle.
     """
     if path.is_dir():
-        return Bundle(path, _manifest(path))
+        return Bundle(path, read_manifest(path))
     spec, found = made(path, overrides, search(templates))
     if found.wrong:
         raise KgenError(found.findings)
@@ -98,7 +103,8 @@ def keep(spec: Spec, made: Made) -> Bundle:
     return Bundle(directory, made.manifest, spec)
 
 
-def _manifest(directory: Path) -> Mapping[str, Any]:
+def read_manifest(directory: Path) -> Mapping[str, Any]:
+    """The manifest in a folder. Raises `KgenError` (KG193) where there is none that can be read."""
     path = directory / MANIFEST
     try:
         return json.loads(path.read_text(encoding="utf-8"))

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from kgen.cli.bundle import read_manifest
 from kgen.diagnostics import Diagnostic, KgenError, Place
 
 
@@ -48,7 +48,7 @@ def locate(path: Path, line: int) -> Origin:
     manifest_path = path.parent / "manifest.json"
     if not manifest_path.is_file():
         raise KgenError([_no_manifest(path, manifest_path)])
-    manifest = json.loads(manifest_path.read_text(encoding="utf-8"))
+    manifest = read_manifest(path.parent)
     content = path.read_bytes()
     if hashlib.sha256(content).hexdigest() != manifest["bytes_sha256"]:
         raise KgenError([_edited(path)])

@@ -27,13 +27,19 @@ def _number(bound: int | str, axes: Mapping[str, int | None]) -> int:
     return bound if isinstance(bound, int) else int(evaluate(parse(bound), axes))
 
 
-def regime_of(problem: Mapping[str, Any], axes: Mapping[str, int | None], aligned: bool) -> str:
-    """The name of the regime that serves `axes`; `aligned` says whether the tensors meet every variant's alignment."""
+def regime_of(
+    problem: Mapping[str, Any], axes: Mapping[str, int | None], aligned: bool
+) -> str | None:
+    """The name of the regime that serves `axes`, or None where the file refuses them.
+
+    `aligned` says whether the tensors meet every variant's alignment.
+    """
     declared = inside(problem, axes)
     constants = {name: axis["const"] for name, axis in problem["axes"].items() if "const" in axis}
     for regime in problem["regimes"]:
         if regime["when"] == "otherwise":
-            return regime["name"]
+            served = (declared or regime["fallback"]) and (aligned or not regime["aligned"])
+            return regime["name"] if served else None
         ready = declared and (aligned or not regime["aligned"])
         if ready and evaluate(parse(regime["when"]), {**constants, **axes}):
             return regime["name"]

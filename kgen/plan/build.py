@@ -15,6 +15,7 @@ from kgen.plan.domain import Domain, declared
 from kgen.plan.errors import PlanProblem
 from kgen.plan.groups import aligned_tensors, groups
 from kgen.plan.model import Plan, RegimePlan, Template
+from kgen.plan.names import unknown_names
 from kgen.plan.scope import Scope
 from kgen.plan.templates import Templates
 from kgen.spec import Import, Spec
@@ -162,11 +163,25 @@ class _Builder:
             self.found += problems
             if problems:
                 return None
+            unknown = list(unknown_names(template, {*self.spec.axes, *self.constants}))
+            if unknown:
+                self.found += unknown
+                return None
             scope = self._scope(template, numbers, domain)
             try:
                 found = groups(scope)
             except PlanProblem as problem:
                 self._report(problem.code, problem.message, "regimes", index, hint=problem.hint)
+                return None
+            if not found:
+                self._report(
+                    "KG423",
+                    f"no axis value gets to regime {regime.name}: its condition is false for all of them",
+                    "regimes",
+                    index,
+                    "when",
+                    hint="correct the condition, or remove the regime",
+                )
                 return None
             aligned = aligned_tensors(scope, found)
         return RegimePlan(

@@ -74,7 +74,11 @@ def _strides(regime: RegimePlan) -> Obligation:
 
 
 def _never_aligned(plan: Plan, regime: RegimePlan) -> Iterator[Diagnostic]:
-    """Information where a contiguous tensor can never meet the alignment that the regime asks for."""
+    """Where a contiguous tensor can never meet the alignment that the regime asks for.
+
+    It is information where a later regime takes such tensors, and a finding where there is none.
+    """
+    last = regime is plan.regimes[-1]
     for group in regime.groups:
         for case in group.cases:
             for name in regime.aligned:
@@ -83,9 +87,14 @@ def _never_aligned(plan: Plan, regime: RegimePlan) -> Iterator[Diagnostic]:
                     yield plan.spec.diagnostic(
                         "KG422",
                         f"regime {regime.name} asks for rows that start at a multiple of 16 elements, and contiguous"
-                        f" rows of {name} have {extent}",
+                        f" rows of {name} have {extent}"
+                        + ("; no later regime takes them" if last else ""),
                         "regimes",
                         regime.index,
-                        hint="set launch.aligned: false where the variant has it; such tensors go to a later regime",
-                        severity=Severity.INFO,
+                        hint=(
+                            "set launch.aligned: false where the variant has it, or end with fallback: generic"
+                            if last
+                            else "set launch.aligned: false where the variant has it; a later regime takes them"
+                        ),
+                        severity=Severity.FINDING if last else Severity.INFO,
                     )

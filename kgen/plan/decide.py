@@ -26,6 +26,10 @@ from kgen.plan.statements import Statement, Variable
 from kgen.plan.variant import expression
 
 
+STEPS = 40_000
+"""The effort for one statement. Most take a few dozen steps; parts of a window take the most."""
+
+
 def prove(plan: Plan, regime: RegimePlan, statement: Statement) -> Obligation:
     """The statement over every slice of the regime's domain; the worst verdict counts."""
     steps = 0
@@ -82,7 +86,7 @@ def _decide(regime: RegimePlan, statement: Statement, case: Case, part: Slice) -
         given = conjunction(
             *(lower_condition(condition, space, meanings) for condition in conditions)
         )
-        return decide_formula(space, lower_condition(goal, space, meanings), given)
+        return decide_formula(space, lower_condition(goal, space, meanings), given, steps=STEPS)
     except (LowerError, SpaceError) as error:
         return Verdict(Status.UNKNOWN, str(error))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 
-from kgen.expr import Name, evaluate, fold, is_literal
+from kgen.expr import Expr, Name, evaluate, fold, is_literal, to_python
 from kgen.families.model import DTYPES, Tensor
 from kgen.plan.errors import PlanProblem
 from kgen.plan.model import Argument, Case, KernelPlan
@@ -46,12 +46,22 @@ def plan_kernel(
             *_constants(scope, kernel, layers, cases),
         ),
         grid=tuple(layers(extent) for extent in kernel.grid.values()),
-        num_warps=evaluate(layers(kernel.launch.num_warps), {}),
-        num_stages=evaluate(layers(kernel.launch.num_stages), {}),
+        num_warps=_option(role, "num_warps", layers(kernel.launch.num_warps)),
+        num_stages=_option(role, "num_stages", layers(kernel.launch.num_stages)),
         writes=tuple(name for name in kernel.writes if name in tensors),
         unit=unit,
         wide=wide,
     )
+
+
+def _option(role: str, name: str, value: Expr) -> int:
+    """A launch option, which has to be a number before launch."""
+    if not is_literal(value):
+        raise PlanProblem(
+            "KG416",
+            f"{name} of kernel {role} is {to_python(value)}, which is not known before launch",
+        )
+    return evaluate(value, {})
 
 
 def _is_one(extent: str, cases: tuple[Case, ...]) -> bool:

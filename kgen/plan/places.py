@@ -31,9 +31,12 @@ def places(plan: Plan) -> Iterator[tuple[Obligation, Diagnostic | None]]:
     for regime in plan.regimes:
         if regime.when is None:
             says = "every axis value has a regime"
-            yield Obligation(
-                regime.name, "regimes cover", says, Status.PROVED, "the last one is `otherwise`"
-            ), None
+            evidence = "the last one is `otherwise`"
+            if regime.aligned:
+                evidence += ", which refuses tensors that are not aligned"
+            yield Obligation(regime.name, "regimes cover", says, Status.PROVED, evidence), None
+            if not regime.fallback and plan.spec.document.interface.outside == "fallback":
+                yield _refusing(plan, regime)
             continue
         own = domain.where(regime.when, *(negated(one.when) for one in earlier))
         yield _reached(plan, regime, list(own.slices(named)))
@@ -43,6 +46,19 @@ def places(plan: Plan) -> Iterator[tuple[Obligation, Diagnostic | None]]:
             if point:
                 yield _overlap(plan, one, regime, point)
         earlier.append(regime)
+
+
+def _refusing(plan: Plan, regime: RegimePlan) -> tuple[Obligation, Diagnostic]:
+    finding = plan.spec.diagnostic(
+        "KG425",
+        f"nothing serves what lies outside the declared axes: the last regime, {regime.name}, is no fallback",
+        "regimes",
+        regime.index,
+        hint="end with a regime that has fallback: generic, or write outside: raise, which is what happens",
+        severity=Severity.INFO,
+    )
+    says = "calls outside the declared axes are refused"
+    return Obligation(regime.name, "regimes cover", says, Status.PROVED, "no fallback"), finding
 
 
 def _reached(

@@ -9,7 +9,14 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    model_validator,
+)
 
 from kgen.expr import Expr, ExprError, parse
 from kgen.spec.problem import problem
@@ -84,6 +91,14 @@ class Tiling(_Model):
     turns: Expression | None = None
     parts: Expression | None = None
     most_parts: Expression | None = None
+
+    @model_validator(mode="after")
+    def _bounded(self) -> Tiling:
+        if (self.parts is None) != (self.most_parts is None):
+            raise problem(
+                "KG502", "`parts` and `most_parts` go together", "write both, or neither of them"
+            )
+        return self
 
 
 class Width(_Model):

@@ -42,7 +42,7 @@ def render(plan: Plan, templates: Templates | None = None, cache: Path | None = 
     """
     shop = workshop(templates or Templates())
     launchers, raw, raw_origins = _rendered(plan, shop)
-    declared.check(plan, shop)
+    declared.check(plan, launchers, shop)
     try:
         text = formatted(raw, cache)
     except ValueError as error:

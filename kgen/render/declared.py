@@ -3,23 +3,41 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 
 from kgen.diagnostics import Diagnostic, KgenError, Place
 from kgen.plan.model import Plan, Template
 from kgen.plan.variant import Size
 from kgen.render.environment import Workshop
+from kgen.render.model import Launcher
 
 
-def check(plan: Plan, shop: Workshop) -> None:
-    """Raises KgenError (KG506) for names of variant.yaml that neither it nor its templates use."""
+def check(plan: Plan, launchers: Sequence[Launcher], shop: Workshop) -> None:
+    """Raises KgenError for what is declared and never used.
+
+    KG506: names of variant.yaml that neither it nor its templates use. KG513: inputs that a launcher's kernels do not read.
+    """
     templates = {
         regime.template.name: regime.template for regime in plan.regimes if regime.template
     }
     found = [
         problem for template in templates.values() for problem in _unused(plan, template, shop)
     ]
+    found += [problem for launcher in launchers for problem in _unread(plan, launcher)]
     if found:
-        raise KgenError(found)
+        raise KgenError(dict.fromkeys(found))
+
+
+def _unread(plan: Plan, launcher: Launcher) -> Iterator[Diagnostic]:
+    """Inputs of the entry that no kernel of a launcher takes: what they say would be ignored."""
+    taken = {argument.tensor for kernel in launcher.kernels for argument in kernel.arguments}
+    for tensor in plan.tensors:
+        if tensor.role == "input" and tensor.name not in taken:
+            name = launcher.regime.template.name
+            file = launcher.regime.template.file.replace("kernel.py.j2", "variant.yaml")
+            message = f"no kernel of {name} reads {tensor.name}, which the entry takes"
+            hint = f"list {tensor.name} under `tensors` and use it, or leave what needs it out of `covers`"
+            yield Diagnostic("KG513", message, Place(file), hint)
 
 
 def _unused(plan: Plan, template: Template, shop: Workshop) -> list[Diagnostic]:
@@ -32,6 +50,11 @@ def _unused(plan: Plan, template: Template, shop: Workshop) -> list[Diagnostic]:
         if name not in words and not _mentioned(name, variant.model_dump(mode="json")):
             found.append(_problem(file, f"it declares {name}, and nothing uses it"))
     shorts = {tensor.name: tensor.short for tensor in plan.tensors}
+    for name in variant.scratch:
+        if not any(name in kernel.tensors for kernel in variant.kernels.values()):
+            found.append(
+                _problem(file, f"it declares the scratch tensor {name}, and no kernel takes it")
+            )
     for role, kernel in variant.kernels.items():
         sizes = [size.name if isinstance(size, Size) else size for size in kernel.sizes]
         for name in [*kernel.constants, *sizes]:

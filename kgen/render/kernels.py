@@ -11,6 +11,7 @@ from typing import Any
 from jinja2 import TemplateError, TemplateSyntaxError
 
 from kgen.diagnostics import Diagnostic, KgenError, Place
+from kgen.expr import suggestion
 from kgen.plan.model import Argument, Group, KernelPlan, Plan, RegimePlan, Template
 from kgen.render.environment import Workshop
 from kgen.render.linemap import Origin, unmarked
@@ -189,6 +190,13 @@ def _context(
     tensors = {tensor.name: tensor for tensor in plan.tensors}
     tensors |= {scratch.tensor.name: scratch.tensor for scratch in group.scratch}
     present = {argument.tensor for argument in kernel.arguments if argument.kind == "pointer"}
+    possible = {*tensors, *plan.family.optional}
+
+    def has(name: str) -> bool:
+        """Whether the spec has a tensor that it may leave out."""
+        if name not in possible:
+            raise ValueError(f"there is no tensor {name}; {suggestion(name, possible, 'tensors')}")
+        return name in present
 
     def at(name: str, **coordinates: str) -> str:
         """Offset in elements of a tensor's coordinates; dimensions of one element are left out, the last has no stride."""
@@ -217,7 +225,7 @@ def _context(
     return {
         **plan.family.context(plan.spec),
         "label": dict(group.labels),
-        "has": present.__contains__,
+        "has": has,
         "at": at,
         "widen": widen,
         "atom": _atom,

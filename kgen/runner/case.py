@@ -18,7 +18,8 @@ class Case:
 
     `axes` holds the static axes, `runtime` what only the device knows (one list per axis, such as a
     length for each request), `layout` says how the inputs lie in memory. `regime` is the one that
-    must serve the call; it is empty for a call with nothing to do, which must launch nothing.
+    must serve the call; it is empty for a call with nothing to do, which must launch nothing. A
+    problem module leaves out calls that the file refuses.
     """
 
     name: str

@@ -113,7 +113,9 @@ def _unknown_key(key: Key, value: object, model: type[BaseModel], origin: Origin
 def _missing(key: Key, model: type[BaseModel], origin: Origin) -> Diagnostic:
     field = model_at(model, key[:-1]).model_fields[key[-1]]
     owner = f" in `{_path(key[:-1])}`" if len(key) > 1 else ""
-    hint = f"add `{key[-1]}: {example_at(model, key)}` ({field.description.rstrip('.')})"
+    hint = f"add `{key[-1]}: {example_at(model, key)}`"
+    if field.description:
+        hint += f" ({field.description.rstrip('.')})"
     message = f"the key `{key[-1]}` is missing{owner}"
     if len(key) == 1:
         return Diagnostic("KG202", message, Place(origin.root.mark.file), hint)

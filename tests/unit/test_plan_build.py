@@ -197,6 +197,23 @@ def test_what_cannot_be_planned_is_said_with_its_place_and_what_to_write(
     assert advice in text
 
 
+@pytest.mark.parametrize("condition", ["HK == 3", "Q == 5"])
+def test_a_condition_that_is_false_for_all_axes_is_said_before_anything_is_rendered(
+    problems, condition
+):
+    text = problems(ATTENTION, f"regimes.decode.when={condition}")
+    assert "KG423: no axis value gets to regime decode" in text
+
+
+def test_a_scale_that_is_left_out_is_the_usual_one(plan, root, tmp_path):
+    lines = (root / ATTENTION).read_text().splitlines(keepends=True)
+    spec = tmp_path / "spec.yaml"
+    spec.write_text("".join(line for line in lines if not line.startswith("scales:")))
+    args = "interface.args=[q, k_cache, v_cache, block_table, seq_lens, window]"
+    value, _ = plan(str(spec), args).constants["SM_SCALE_LOG2"]
+    assert value == pytest.approx(128**-0.5 * 1.4426950408889634)
+
+
 def test_a_window_axis_under_another_name_is_refused(problems, root, tmp_path):
     text = (root / ATTENTION).read_text().replace("WINDOW", "SLIDING")
     spec = tmp_path / "spec.yaml"

@@ -54,7 +54,7 @@ def test_a_single_part_is_proved_too(checked):
 
 
 def _finding(result: Checked, code: str) -> str:
-    assert not result.clean or code in ("KG422", "KG424")
+    assert not result.clean or code in ("KG422", "KG424", "KG425")
     return "\n".join(str(one) for one in result.findings if one.code == code)
 
 
@@ -98,9 +98,22 @@ def test_overlapping_regimes_are_said_without_failing(checked):
     assert result.clean
 
 
-def test_rows_that_are_never_aligned_are_said(checked):
+def test_rows_that_are_never_aligned_are_said_where_a_later_regime_takes_them(checked):
+    result = checked("specs/norm/rms_4096.yaml", "axes.H={const: 1000}")
+    assert "contiguous rows of x have 1000" in _finding(result, "KG422")
+    assert "a later regime takes them" in _finding(result, "KG422")
+    assert result.clean
+
+
+def test_rows_that_are_never_aligned_are_a_finding_where_nothing_takes_them(checked):
     result = checked("specs/norm/rms_odd.yaml", "regimes.rows.launch.aligned=true")
-    assert "contiguous rows of x have 513" in _finding(result, "KG422")
+    assert "contiguous rows of x have 513; no later regime takes them" in _finding(result, "KG422")
+    assert not result.clean
+
+
+def test_a_last_regime_that_is_no_fallback_is_said_to_refuse_what_lies_outside(checked):
+    result = checked("specs/norm/rms_odd.yaml", "interface.outside=fallback")
+    assert "the last regime, rows, is no fallback" in _finding(result, "KG425")
     assert result.clean
 
 

@@ -304,6 +304,42 @@ def template(root: Path, tmp_path: Path):
             "KG415: kernel rms names tensor y, which the family does not have",
         ),
         (
+            "kernel.py.j2",
+            'has("weight")',
+            'has("wieght")',
+            "KG509: kernel rms cannot be rendered: there is no tensor wieght; did you mean `weight`?",
+        ),
+        (
+            "variant.yaml",
+            "tensors: [x, weight, out]\n    writes",
+            "tensors: [x, out]\n    writes",
+            "KG513: no kernel of norm/rms reads weight, which the entry takes",
+        ),
+        (
+            "variant.yaml",
+            "num_warps: NUM_WARPS",
+            "num_warps: NUMWARPS",
+            "KG514: kernels.rms.launch: `NUMWARPS` is no axis, constant, parameter or derived value",
+        ),
+        (
+            "variant.yaml",
+            "extent: H, tile",
+            "extent: HH, tile",
+            "KG514: tiling.columns: `HH` is no axis",
+        ),
+        (
+            "variant.yaml",
+            'turns: "1"}',
+            "parts: 4}",
+            "KG502: `parts` and `most_parts` go together",
+        ),
+        (
+            "variant.yaml",
+            "    writes: [out]\n",
+            "",
+            "KG202: the key `writes` is missing in `kernels.rms`",
+        ),
+        (
             "variant.yaml",
             "labels:\n  padded: BLOCK_H > H",
             "labels:\n  padded: T > 1",

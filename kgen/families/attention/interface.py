@@ -11,7 +11,7 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from kgen.expr import evaluate
+from kgen.expr import evaluate, parse
 from kgen.families.model import (
     Accesses,
     Binding,
@@ -157,7 +157,7 @@ def softmax_scale(spec: Spec) -> float:
     if not isinstance(declared, str):
         return float(declared)
     constants = {axis.name: axis.const for axis in spec.axes.values() if axis.const is not None}
-    return float(evaluate(spec.expr("scales", "softmax"), constants))
+    return float(evaluate(parse(declared), constants))
 
 
 def operand(spec: Spec) -> str:

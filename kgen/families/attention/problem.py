@@ -83,7 +83,7 @@ def _shape(problem: Mapping[str, Any], case: Case) -> Shape:
 def cases(problem: Mapping[str, Any], mode: str) -> list[Case]:
     """Every regime at the edges of its tiles, parts and pages, and each layout; small enough for `interpret` there."""
     found = [*_edge_cases(problem, mode), *_layout_cases(problem), *_workload_cases(problem, mode)]
-    return list({case.name: case for case in found}.values())
+    return list({case.name: case for case in found if case.regime is not None}.values())
 
 
 def _edge_cases(problem: Mapping[str, Any], mode: str) -> list[Case]:

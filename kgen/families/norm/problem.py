@@ -35,7 +35,7 @@ def cases(problem: Mapping[str, Any], mode: str) -> list[Case]:
         found.append(
             _case(problem, point["T"], point.get("H", values_of(axes["H"], ())[0]), "check")
         )
-    return list({case.name: case for case in found}.values())
+    return list({case.name: case for case in found if case.regime is not None}.values())
 
 
 def _case(problem: Mapping[str, Any], rows: int, columns: int, layout: str) -> Case:

@@ -1,0 +1,87 @@
+"""Every access lies within its tensor: each coordinate within its dimension, where the access is not masked off."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kgen.algebra import TRUE, Formula, Poly, Status, conjunction, ge, lt
+from kgen.prove.coordinates import coordinates
+from kgen.prove.facts import Launch
+from kgen.prove.obligations.engine import Engine
+from kgen.prove.obligations.model import Obligation, Suspicion
+from kgen.prove.reader import Access, Reading
+
+SUBJECT = "bounds"
+
+
+def bounds(
+    engine: Engine, launcher: str, number: int, launch: Launch, reading: Reading
+) -> Iterator[Obligation]:
+    """One obligation for each access of launch `number`."""
+    for access in reading.accesses:
+        tensor = engine.world.tensors[access.tensor]
+        says = f"{access.kind} {tensor.name}[{', '.join(tensor.dims)}] stays inside"
+        status, evidence, suspicion = _decided(engine, number, reading, access)
+        yield Obligation(
+            launcher,
+            launch.function,
+            SUBJECT,
+            says,
+            status,
+            evidence,
+            access.line,
+            tensor.name,
+            suspicion,
+        )
+
+
+def reached(access: Access) -> tuple[Formula, Formula]:
+    """Where an access really touches memory: its mask, and the path to it."""
+    return access.mask, access.path
+
+
+def located(engine: Engine, access: Access) -> tuple[Poly, ...] | None:
+    """The coordinates of an access, None where they are not known."""
+    tensor = engine.world.tensors[access.tensor]
+    if access.element != tensor.element:
+        return None
+    return coordinates(engine.space, access.offset, tensor)
+
+
+def inside(engine: Engine, access: Access) -> Formula:
+    """That every coordinate of an access is within its dimension; `TRUE` where the coordinates are not known."""
+    place = located(engine, access)
+    if place is None:
+        return TRUE
+    return conjunction(*map(_within, place, engine.world.tensors[access.tensor].extents))
+
+
+def _within(coordinate: Poly, extent: Poly) -> Formula:
+    return conjunction(ge(coordinate, 0), lt(coordinate, extent))
+
+
+def _decided(
+    engine: Engine, number: int, reading: Reading, access: Access
+) -> tuple[Status, str, Suspicion | None]:
+    tensor = engine.world.tensors[access.tensor]
+    if access.element != tensor.element:
+        reason = f"elements of {tensor.name} are {tensor.element}, and {access.element} is accessed"
+        return Status.UNKNOWN, reason, None
+    place = coordinates(engine.space, access.offset, tensor)
+    if place is None:
+        reason = f"the offset {engine.text(access.offset)} is no sum of multiples of the strides"
+        return Status.UNKNOWN, reason, None
+    steps = 0
+    for dim, coordinate, extent in zip(tensor.dims, place, tensor.extents):
+        verdict = engine.decide(_within(coordinate, extent), *reached(access))
+        if verdict.status is not Status.PROVED:
+            evidence = f"{dim} = {engine.text(coordinate)} has to be from 0 to {engine.text(extent)} - 1: {verdict.text}"
+            if verdict.point is None:
+                return Status.UNKNOWN, evidence, None
+            programs = tuple(reading.programs.values())
+            suspicion = Suspicion(
+                "out of range", number, programs, tensor.name, access.line, verdict.point
+            )
+            return Status.UNKNOWN, evidence, suspicion
+        steps += len(verdict.certificate.steps)
+    return Status.PROVED, f"certificate of {steps} steps", None

@@ -1,0 +1,111 @@
+"""Statements about one launcher, decided by `kgen.algebra` and remembered."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from kgen.algebra import (
+    TRUE,
+    Certificate,
+    Formula,
+    Poly,
+    Space,
+    Status,
+    Verdict,
+    conjunction,
+    decide,
+    formula_text,
+    poly_text,
+)
+from kgen.algebra.formula import polynomials
+from kgen.prove.facts import Fact, World
+
+STEPS = 4000
+TRIES = 60
+SHORT = 60
+"""Steps of a first search that uses only the nearest premise: few premises mislead less."""
+
+
+@dataclass
+class Engine:
+    """Decides statements in the space of one world.
+
+    `certificates` has every proof that was found, `lemmas` what was proved on the way, for the use of later proofs.
+    """
+
+    world: World
+    certificates: list[Certificate] = field(default_factory=list)
+    lemmas: list[Fact] = field(default_factory=list)
+    _known: dict[tuple[Formula, Formula], Verdict] = field(default_factory=dict)
+
+    @property
+    def space(self) -> Space:
+        return self.world.space
+
+    @property
+    def facts(self) -> Formula:
+        """What holds at every launch."""
+        return conjunction(*(fact.formula for fact in self.world.facts))
+
+    def decide(
+        self, goal: Formula, *given: Formula, steps: int = STEPS, tries: int = TRIES
+    ) -> Verdict:
+        """Whether `goal` holds wherever the world's facts and `given` do; what is near the goal comes first."""
+        key = (goal, conjunction(*given))
+        known = self._known.get(key)
+        if known is None or (known.status is Status.UNKNOWN and tries):
+            known = self._known[key] = self._decided(goal, given, steps, tries)
+            if known.certificate is not None:
+                self.certificates.append(known.certificate)
+        return known
+
+    def proves(self, goal: Formula, *given: Formula, steps: int = STEPS) -> bool:
+        """Whether a proof was found; no counterexample is looked for."""
+        if goal == TRUE:
+            return True
+        return self.decide(goal, *given, steps=steps, tries=0).status is Status.PROVED
+
+    def lemma(self, formula: Formula, *given: Formula, steps: int) -> bool:
+        """Tries to prove something that later proofs may use wherever they speak of its variables.
+
+        What holds only where `given` does helps nobody else, so it is kept only if it was proved without.
+        """
+        if self.proves(formula, steps=steps):
+            about = frozenset().union(*(poly.variables for poly in polynomials(formula)))
+            self.lemmas.append(Fact(formula, self.text(formula), about))
+            return True
+        return bool(given) and self.proves(formula, *given, steps=steps)
+
+    def text(self, thing: Poly | Formula) -> str:
+        return (
+            poly_text(self.space, thing)
+            if isinstance(thing, Poly)
+            else formula_text(self.space, thing)
+        )
+
+    def _decided(
+        self, goal: Formula, given: tuple[Formula, ...], steps: int, tries: int
+    ) -> Verdict:
+        if len(given) > 1:
+            verdict = self._search(goal, given[:1], min(SHORT, steps), 0)
+            if verdict.status is Status.PROVED:
+                return verdict
+        return self._search(goal, given, steps, tries)
+
+    def _search(self, goal: Formula, given: tuple[Formula, ...], steps: int, tries: int) -> Verdict:
+        premise = conjunction(*given)
+        facts = self._relevant(goal, premise)
+        return decide(self.space, goal, conjunction(premise, facts), steps=steps, tries=tries)
+
+    def _relevant(self, goal: Formula, premise: Formula) -> Formula:
+        """The facts and lemmas that speak of what the goal and its premise depend on."""
+        polys = (*polynomials(goal), *polynomials(premise))
+        known = frozenset(self.space.closure(map(self.space.concrete, polys)))
+        every = (*self.lemmas, *self.world.facts)
+        return conjunction(*(fact.formula for fact in every if _matters(fact, known)))
+
+
+def _matters(fact: Fact, known: frozenset[int]) -> bool:
+    if fact.about:
+        return not fact.about.isdisjoint(known)
+    return all(poly.variables <= known for poly in polynomials(fact.formula))

@@ -1,0 +1,55 @@
+"""Obligations and their verdicts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from kgen.algebra import Point, Poly, Status
+
+
+@dataclass(frozen=True)
+class Suspicion:
+    """A point at which an obligation would fail, if the reading of the kernel is right: to be replayed.
+
+    `launch` numbers the launches of the launcher, `programs` are the program ids along the grid's dimensions.
+    """
+
+    kind: Literal["out of range", "wraps"]
+    launch: int
+    programs: Sequence[Poly]
+    tensor: str
+    line: int
+    point: Point
+
+
+@dataclass(frozen=True)
+class Obligation:
+    """One thing that was to be proved of a kernel, or of a launcher where `kernel` is empty.
+
+    `says` is the statement, `evidence` how it was proved, where it fails or what is left open. `line` is a line of the
+    emitted file, `tensor` what it is about. With a `suspicion` the status is `unknown` until a replay shows more.
+    """
+
+    launcher: str
+    kernel: str
+    subject: str
+    says: str
+    status: Status
+    evidence: str
+    line: int = 0
+    tensor: str = ""
+    suspicion: Suspicion | None = None
+
+    def as_json(self) -> Mapping[str, Any]:
+        """The obligation as plain data."""
+        return {
+            "launcher": self.launcher,
+            "kernel": self.kernel,
+            "subject": self.subject,
+            "says": self.says,
+            "status": str(self.status),
+            "evidence": self.evidence,
+            "line": self.line,
+        }

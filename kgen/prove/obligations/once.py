@@ -1,0 +1,304 @@
+"""Every element exactly once: of outputs, written; of what a family declares, read.
+
+The program's variables (program ids, loop turns, lanes) and the elements are shown to correspond one to one: the
+elements tell the variables (`kgen.prove.obligations.digits`), every access is at one of the elements, and each element's
+variables pass the grid, the loop guards, the path and the mask.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass
+
+from kgen.algebra import (
+    Formula,
+    Poly,
+    Status,
+    conjunction,
+    conjuncts,
+    ge,
+    lt,
+)
+from kgen.algebra.definitions import TableEntry
+from kgen.algebra.division import Remainder
+from kgen.prove.coordinates import coordinates
+from kgen.prove.facts import EntryOf, Launch, Part, Reads, TensorFacts
+from kgen.prove.obligations.bounds import located, reached
+from kgen.prove.obligations.digits import Digits, NotDigits
+from kgen.prove.obligations.engine import Engine
+from kgen.prove.obligations.model import Obligation
+from kgen.prove.obligations.tickets import Ticket, entered
+from kgen.prove.reader import Access, Reading
+
+SUBJECT = "exactly once"
+
+
+@dataclass(frozen=True)
+class Place:
+    """An access with the launch that makes it, the number of that launch, its program ids by name, and its tickets."""
+
+    access: Access
+    launch: Launch
+    number: int
+    programs: Mapping[str, Poly]
+    tickets: Sequence[Ticket] = ()
+
+
+@dataclass(frozen=True)
+class Index:
+    """One index of an element as an access computes it, with its bounds, the upper one excluded."""
+
+    name: str
+    poly: Poly
+    low: Poly
+    high: Poly
+
+
+def places(
+    launches: Sequence[Launch],
+    readings: Sequence[Reading],
+    tickets: Sequence[Sequence[Ticket]],
+    tensor: str,
+    kinds: Sequence[str],
+) -> list[Place]:
+    """All accesses of a tensor of those kinds."""
+    return [
+        Place(access, launch, number, reading.programs, tickets[number])
+        for number, (launch, reading) in enumerate(zip(launches, readings, strict=True))
+        for access in reading.accesses
+        if access.tensor == tensor and access.kind in kinds
+    ]
+
+
+def written_once(
+    engine: Engine, launcher: str, tensor: TensorFacts, found: Sequence[Place]
+) -> Obligation:
+    """Every element of an output is written exactly once."""
+    says = f"every element of {tensor.name} is written exactly once"
+    if not found:
+        return Obligation(
+            launcher, "", SUBJECT, says, Status.UNKNOWN, "no kernel writes it", 0, tensor.name
+        )
+
+    def indices(place: Place) -> Iterator[Index]:
+        for name, poly, extent in zip(tensor.dims, _located(engine, place), tensor.extents):
+            yield Index(name, poly, Poly.of(0), extent)
+
+    return _decided(engine, launcher, says, found, indices, ())
+
+
+def written_at_most_once(
+    engine: Engine, launcher: str, tensor: TensorFacts, found: Sequence[Place]
+) -> Iterator[Obligation]:
+    """No element of scratch is written twice in a launch, for who reads it would not know which value it finds."""
+    says = f"no element of {tensor.name} is written twice"
+    for place in found:
+        kernel, line = place.launch.function, place.access.line
+        try:
+            single([other for other in found if other.number == place.number])
+            dropped, _, _ = entered(place.access.path, place.tickets)
+            digits = Digits(engine, demands_of(engine, place, dropped), reached(place.access))
+            for name, poly, extent in zip(tensor.dims, _located(engine, place), tensor.extents):
+                digits.any(name, poly, Poly.of(0), extent)
+            for variable in digits.missing:
+                digits.only_zero(variable)
+        except NotDigits as reason:
+            yield Obligation(
+                launcher, kernel, SUBJECT, says, Status.UNKNOWN, str(reason), line, tensor.name
+            )
+        else:
+            evidence = "its elements tell the programs that write them"
+            yield Obligation(
+                launcher, kernel, SUBJECT, says, Status.PROVED, evidence, line, tensor.name
+            )
+
+
+def read_once(engine: Engine, launcher: str, reads: Reads, found: Sequence[Place]) -> Obligation:
+    """Every element that a family declares is read exactly once, and no other."""
+    says = (
+        f"{reads.tensor} is read exactly once for each {', '.join(reads.indices)}, and nowhere else"
+    )
+    if not found:
+        return Obligation(
+            launcher, "", SUBJECT, says, Status.UNKNOWN, "no kernel reads it", 0, reads.tensor
+        )
+
+    def indices(place: Place) -> Iterator[Index]:
+        solved = _Match(engine, place, reads).indices()
+        for name in reads.indices:
+            low, high = reads.bounds(solved)[name]
+            yield Index(name, solved[name], low, high)
+
+    return _decided(
+        engine, launcher, says, found, indices, found[0].launch.repeats.get(reads.tensor, ())
+    )
+
+
+def single(found: Sequence[Place]) -> None:
+    """One statement alone is followed, and no atomic one: what it adds to is not known."""
+    lines = ", ".join(str(place.access.line) for place in found)
+    if any(place.access.kind == "atomic" for place in found):
+        raise NotDigits(f"an atomic operation does it, in line {lines}")
+    if len(found) > 1:
+        raise NotDigits(f"several statements do it, in lines {lines}")
+
+
+def _located(engine: Engine, place: Place) -> tuple[Poly, ...]:
+    found = located(engine, place.access)
+    if found is None:
+        raise NotDigits("the coordinates are not known")
+    return found
+
+
+def _decided(
+    engine: Engine,
+    launcher: str,
+    says: str,
+    found: Sequence[Place],
+    indices: Callable[[Place], Iterable[Index]],
+    repeated: Sequence[str],
+) -> Obligation:
+    first = found[0]
+    kernel, line, tensor = first.launch.function, first.access.line, first.access.tensor
+    try:
+        single(found)
+        count = one_to_one(engine, first, list(indices(first)), repeated)
+    except NotDigits as reason:
+        return Obligation(
+            launcher, kernel, SUBJECT, says, Status.UNKNOWN, str(reason), line, tensor
+        )
+    evidence = f"its elements and the program's {count} variables tell each other"
+    return Obligation(launcher, kernel, SUBJECT, says, Status.PROVED, evidence, line, tensor)
+
+
+def one_to_one(
+    engine: Engine, place: Place, indices: Sequence[Index], repeated: Sequence[str]
+) -> int:
+    """Raises NotDigits with the reason where elements and variables are not shown to correspond."""
+    given = reached(place.access)
+    for index in indices:
+        goal = conjunction(ge(index.poly, index.low), lt(index.poly, index.high))
+        if not engine.proves(goal, *given):
+            shown = engine.text(index.poly)
+            raise NotDigits(
+                f"{index.name} = {shown} may lie outside {engine.text(index.low)} to {engine.text(index.high)} - 1"
+            )
+    dropped, granted, _ = entered(place.access.path, place.tickets)
+    demands = demands_of(engine, place, {*repeated, *dropped})
+    digits = Digits(engine, demands, given)
+    for index in indices:
+        digits.any(index.name, index.poly, index.low, index.high)
+    for variable in digits.missing:
+        digits.only_zero(variable)
+    for variable, demand in demands.items():
+        check_demand(
+            engine,
+            digits,
+            demand,
+            f"an element would need {engine.text(Poly.variable(variable))} outside its range",
+        )
+    for loop in place.access.loops:
+        check_demand(engine, digits, loop.guard, "the loop may end before an element is reached")
+    for condition in (*conjuncts(place.access.path), *conjuncts(place.access.mask)):
+        if condition not in granted:
+            check_demand(engine, digits, condition, "an element may be left out")
+    return len(demands)
+
+
+def check_demand(engine: Engine, digits: Digits, condition: Formula, reason: str) -> None:
+    if not digits.proves(digits.at(condition)):
+        raise NotDigits(f"{reason}: {engine.text(condition)}")
+
+
+def demands_of(engine: Engine, place: Place, free: Set[str]) -> dict[int, Formula]:
+    """What the variables of an access have to obey, by their numbers; the programs of dimensions in `free` may be any."""
+    space, access = engine.space, place.access
+    found: dict[int, Formula] = {}
+    for name, program in place.programs.items():
+        if name not in free and program.variables:
+            (index,) = program.variables
+            found[index] = conjunction(
+                ge(program, 0), lt(program, space.concrete(place.launch.grid[name]))
+            )
+    for axis, size in enumerate(access.shape):
+        if size > 1:
+            lane = space.lane(axis, size)
+            (index,) = lane.variables
+            found[index] = conjunction(ge(lane, 0), lt(lane, size))
+    for loop in access.loops:
+        (index,) = loop.turn.variables
+        found[index] = ge(loop.turn, 0)
+    return found
+
+
+class _Match:
+    """The indices of a declared element, from the coordinates of an access."""
+
+    def __init__(self, engine: Engine, place: Place, reads: Reads):
+        self._engine, self._place, self._reads = engine, place, reads
+        self._whole: dict[str, Poly] = {}
+        self._quotients: dict[tuple[str, Poly], Poly] = {}
+        self._remainders: dict[tuple[str, Poly], Poly] = {}
+
+    def indices(self) -> dict[str, Poly]:
+        """Raises NotDigits where the access is no such element."""
+        for part, poly in zip(self._reads.at, _located(self._engine, self._place), strict=True):
+            if isinstance(part, EntryOf):
+                self._entry(part, poly)
+            else:
+                self._part(part, poly)
+        for key, quotient in self._quotients.items():
+            self._recombined(key, quotient)
+        if set(self._whole) != set(self._reads.indices):
+            missing = sorted(set(self._reads.indices) - set(self._whole))
+            raise NotDigits(f"the access does not tell {', '.join(missing)}")
+        return self._whole
+
+    def _part(self, part: Part, poly: Poly) -> None:
+        key = (part.index, part.divisor)
+        if part.kind == "quotient":
+            self._quotients[key] = poly
+        elif part.kind == "remainder":
+            self._remainders[key] = poly
+        elif self._whole.setdefault(part.index, poly) != poly:
+            raise NotDigits(f"two coordinates disagree about {part.index}")
+
+    def _entry(self, part: EntryOf, poly: Poly) -> None:
+        """The coordinate is an entry of the table, really loaded wherever it is used."""
+        engine, space = self._engine, self._engine.space
+        definition = space[min(poly.variables)].definition if len(poly.variables) == 1 else None
+        if not isinstance(definition, TableEntry) or poly != Poly.variable(*poly.variables):
+            raise NotDigits(f"the coordinate {engine.text(poly)} is no entry of {part.tensor}")
+        table = engine.world.tensors[part.tensor]
+        where = coordinates(space, definition.address, table)
+        if definition.table != table.contents.table or where is None:
+            raise NotDigits(f"the coordinate {engine.text(poly)} is no entry of {part.tensor}")
+        if not engine.proves(definition.mask, *reached(self._place.access)):
+            raise NotDigits(f"an entry of {part.tensor} may be used that its load masked off")
+        for inner, coordinate in zip(part.at, where, strict=True):
+            self._part(inner, coordinate)
+
+    def _recombined(self, key: tuple[str, Poly], quotient: Poly) -> None:
+        """`p // n` and `p % n`, the latter from 0 to n - 1, are p."""
+        index, divisor = key
+        remainder = self._remainders.get(key)
+        if remainder is None:
+            raise NotDigits(f"the access does not tell {index} % {self._engine.text(divisor)}")
+        within = conjunction(ge(remainder, 0), lt(remainder, divisor))
+        if not self._engine.proves(within, *reached(self._place.access)):
+            raise NotDigits(
+                f"{self._engine.text(remainder)} may be no remainder by {self._engine.text(divisor)}"
+            )
+        self._whole[index] = self._joined(divisor * quotient + remainder)
+
+    def _joined(self, poly: Poly) -> Poly:
+        """`b * (a // b) + a % b` as a, which it is where it is computed at all."""
+        space = self._engine.space
+        for variable in sorted(poly.variables, reverse=True):
+            definition = space[variable].definition
+            if isinstance(definition, Remainder) and poly.split(variable)[0].constant == 1:
+                natural = conjunction(ge(definition.dividend, 0), ge(definition.divisor, 1))
+                if self._engine.proves(natural, *reached(self._place.access)):
+                    value = definition.dividend - definition.divisor * definition.quotient
+                    poly = poly.substitute({variable: value})
+        return poly

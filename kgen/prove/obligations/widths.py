@@ -1,0 +1,61 @@
+"""No integer wraps around where it matters: in an address that is used, or in what decides which are.
+
+An operation leaves a need where its result might not be the mathematical value. A need that reaches the offset of an
+access has to hold where that access touches memory; a masked lane may wrap as it likes. One that reaches a mask, a
+branch or a loop's bounds has to hold wherever the operation runs, for everything else rests on it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kgen.algebra import Formula, Point, Status
+from kgen.prove.facts import Launch
+from kgen.prove.obligations.bounds import inside, reached
+from kgen.prove.obligations.engine import Engine
+from kgen.prove.obligations.model import Obligation, Suspicion
+from kgen.prove.reader import Access, Need, Reading
+
+SUBJECT = "widths"
+
+
+def widths(
+    engine: Engine, launcher: str, number: int, launch: Launch, reading: Reading
+) -> Iterator[Obligation]:
+    """One obligation for each operation of launch `number` whose result matters."""
+    for index, need in enumerate(reading.needs):
+        control = any(index in access.control_needs for access in reading.accesses)
+        users = [access for access in reading.accesses if index in access.needs]
+        if control or users:
+            status, evidence, point = _decided(engine, need, users, control)
+            programs, line = tuple(reading.programs.values()), need.operation.line
+            suspicion = point and Suspicion("wraps", number, programs, "", line, point)
+            says = f"{need.says}: {need.operation.text}"
+            yield Obligation(
+                launcher, launch.function, SUBJECT, says, status, evidence, line, "", suspicion
+            )
+
+
+def _decided(
+    engine: Engine, need: Need, users: list[Access], control: bool
+) -> tuple[Status, str, Point | None]:
+    places = [(need.path,)] if control else [_place(engine, access, need) for access in users]
+    steps = 0
+    for place in places:
+        verdict = engine.decide(need.formula, *place)
+        if verdict.status is not Status.PROVED:
+            what = (
+                "the value decides a mask, a branch or a loop"
+                if control
+                else "the value is an address"
+            )
+            return Status.UNKNOWN, f"{what}; {verdict.text}", verdict.point
+        steps += len(verdict.certificate.steps)
+    return Status.PROVED, f"certificate of {steps} steps", None
+
+
+def _place(engine: Engine, access: Access, need: Need) -> tuple[Formula, ...]:
+    """Where the access touches memory; that it stays inside is used only where it is proved."""
+    stays = inside(engine, access)
+    known = (stays,) if engine.proves(stays, *reached(access)) else ()
+    return (*known, *reached(access), need.path)

@@ -1,0 +1,166 @@
+"""Handlers of pointers, loads, stores, atomic operations and what orders them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+
+from kgen.algebra import TRUE
+from kgen.prove.coordinates import coordinates
+from kgen.prove.reader.machine import Handler, Reader
+from kgen.prove.reader.values import NONE, Condition, Integer, Lost, Pointer, Value, needs_of
+from kgen.prove.ttir import Operation
+
+
+_ORDERING = re.compile(
+    r"griddepcontrol\.(wait|launch_dependents)|membar\.\w+|fence\.[\w.]+|mov\.[bu]32 \$0, \w+"
+)
+"""Inline assembly that orders accesses and makes none."""
+
+
+def add_pointer(reader: Reader, operation: Operation, pointer: Value, offset: Value) -> Value:
+    """`tt.addptr`: addresses have 64 bits and wrap as one, so only the place they end at counts."""
+    shape = operation.result_types[0].shape
+    if not isinstance(pointer, Pointer) or not isinstance(offset, Integer):
+        return Lost(_why(pointer, offset), shape)
+    needs = pointer.needs | offset.needs
+    return replace(pointer, offset=pointer.offset + offset.poly, shape=shape, needs=needs)
+
+
+def _why(pointer: Value, offset: Value) -> str:
+    return next(
+        (v.reason for v in (pointer, offset) if isinstance(v, Lost)), "no pointer plus integer"
+    )
+
+
+def cast_pointer(reader: Reader, operation: Operation, value: Value) -> Value:
+    """`tt.bitcast`: a pointer to elements of another type; any other value becomes an unknown of its type."""
+    (kind,) = operation.result_types
+    if isinstance(value, Pointer) and kind.pointer:
+        if value.offset.variables or value.offset.constant:
+            # the offset would have to be counted in other elements
+            return Lost(f"a pointer into {value.tensor} is cast after it has moved", kind.shape)
+        return replace(value, element=kind.element, shape=kind.shape)
+    return reader.unknown(operation, kind)
+
+
+def load(reader: Reader, operation: Operation, pointer: Value, *rest: Value) -> Value:
+    """`tt.load` with a mask and what stands for masked lanes, where it has these."""
+    mask = rest[0] if rest else None
+    other = rest[1] if len(rest) > 1 else None
+    mask = _mask(reader, operation, mask)
+    result = _loaded(reader, operation, pointer, mask, other)
+    reader.access("load", operation, pointer, mask, result=result)
+    return result
+
+
+def _mask(reader: Reader, operation: Operation, mask: Value | None) -> Condition | None:
+    """A mask; one that is not known may let every lane through."""
+    if mask is None or isinstance(mask, Condition):
+        return mask
+    reader.obstacle(operation, "the mask is not known", False)
+    return None
+
+
+def _loaded(
+    reader: Reader,
+    operation: Operation,
+    pointer: Value,
+    mask: Condition | None,
+    other: Value | None,
+) -> Value:
+    kind = operation.operand_types[0].pointee()
+    if not isinstance(pointer, Pointer) or kind.bits in (None, 1):
+        return reader.unknown(operation, kind)
+    tensor = reader.world.tensors[pointer.tensor]
+    contents = tensor.contents
+    known = contents is not None and pointer.tensor not in reader.written
+    if not known or pointer.element != tensor.element:
+        return reader.unknown(operation, kind)
+    place = coordinates(reader.space, pointer.offset, tensor)
+    if place is None:
+        return reader.unknown(operation, kind)
+    formula = TRUE if mask is None else mask.formula
+    replaced = other.poly if isinstance(other, Integer) else None
+    poly = reader.space.entry(
+        contents.table, pointer.offset, formula, replaced, contents.promised(place)
+    )
+    needs = pointer.needs | needs_of(other) | (NONE if mask is None else mask.needs)
+    return Integer(poly, kind.shape, kind.bits, needs)
+
+
+def store(reader: Reader, operation: Operation, pointer: Value, value: Value, *rest: Value) -> None:
+    """`tt.store`."""
+    mask = _mask(reader, operation, rest[0] if rest else None)
+    reader.access("store", operation, pointer, mask, value=value)
+
+
+def atomic(reader: Reader, operation: Operation, pointer: Value, *rest: Value) -> Value:
+    """`tt.atomic_rmw`, `tt.atomic_cas`: a value, and for the former maybe a mask; gives what was there."""
+    kind = operation.result_types[-1]
+    result = reader.unknown(operation, kind)
+    swap = operation.name == "tt.atomic_cas"
+    mask = _mask(reader, operation, rest[1] if len(rest) > 1 and not swap else None)
+    reader.access("atomic", operation, pointer, mask, value=rest[0], result=result)
+    return result
+
+
+def barrier(reader: Reader, operation: Operation, *_: Value) -> None:
+    """A barrier of the whole program."""
+    reader.barrier(operation)
+
+
+def assembly(reader: Reader, operation: Operation, *_: Value) -> list[Value]:
+    """`tt.elementwise_inline_asm`: pure text computes values; what orders accesses is kept among the events."""
+    if operation.attributes.get("pure") != "true":
+        statements = _statements(operation.text)
+        if all(_ORDERING.fullmatch(statement) for statement in statements):
+            reader.barrier(operation)
+        else:
+            reason = "inline assembly that is not pure may access memory"
+            reader.obstacle(operation, reason, True)
+    return reader.unknowns(operation)
+
+
+def _statements(text: str) -> list[str]:
+    """The instructions of inline assembly, without comments."""
+    quoted = text.partition('"')[2].rpartition('"')[0].partition('"')[0]
+    return [part.split("//")[0].strip() for part in quoted.split(";") if part.split("//")[0].strip()]
+
+
+def descriptor(reader: Reader, operation: Operation, *_: Value) -> list[Value]:
+    """Tensor descriptors: their bounds are checked by hardware, against shapes that this reader does not follow."""
+    reason = "tensor descriptors are not followed; load through pointers, with masks"
+    reader.obstacle(operation, reason, True)
+    return reader.unknowns(operation)
+
+
+def nothing(reader: Reader, operation: Operation, *_: Value) -> None:
+    """`tl.assume` and `tl.device_assert`: hints and checks prove nothing and are not believed."""
+
+
+MEMORY: Mapping[str, Handler] = {
+    "tt.addptr": add_pointer,
+    "tt.bitcast": cast_pointer,
+    "tt.load": load,
+    "tt.store": store,
+    "tt.atomic_rmw": atomic,
+    "tt.atomic_cas": atomic,
+    "ttg.barrier": barrier,
+    "gpu.barrier": barrier,
+    "tt.elementwise_inline_asm": assembly,
+    "tt.make_tensor_descriptor": descriptor,
+    "tt.descriptor_load": descriptor,
+    "tt.descriptor_store": descriptor,
+    "tt.descriptor_gather": descriptor,
+    "tt.descriptor_scatter": descriptor,
+    "tt.descriptor_reduce": descriptor,
+    "tt.experimental_descriptor_load": descriptor,
+    "tt.experimental_descriptor_store": descriptor,
+    "tt.make_tensor_ptr": descriptor,
+    "tt.advance": descriptor,
+    "llvm.intr.assume": nothing,
+    "tt.assert": nothing,
+    "tt.print": nothing,
+}

@@ -1,0 +1,288 @@
+"""Small calls of emitted files, made from what `manifest.json` says of the problem.
+
+Strides have gaps, so that running from one row into the next is seen; table entries past the live
+length are ids outside the cache; lengths lie around the boundaries of tiles and parts, beyond the
+capacity, and below 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from kgen.prove.replay.host import HostTensor, contiguous
+from kgen.prove.replay.judge import Scene
+from kgen.prove.replay.model import Instance, Reads
+
+_TYPES = {"bf16": "bf16", "fp16": "fp16", "fp32": "fp32", "fp8_e4m3": "fp8e4nv", "int32": "i32"}
+_GAP = 16
+_HUGE_GAPS = (1 << 21, 1 << 25, 1 << 27, 3 << 26, 1 << 29)
+"""Each puts the stride of another dimension below 2**31 and its product with an index beyond."""
+Axes = Mapping[str, int | None]
+Contents = Callable[[np.ndarray], np.ndarray]
+
+
+def scenes(manifest: Mapping[str, Any]) -> tuple[Scene, ...]:
+    """Scenes that reach every regime of the file. Raises KeyError for a family that has none."""
+    return {"attention": _attention_scenes, "norm": _norm_scenes}[manifest["family"]](
+        manifest["problem"]
+    )
+
+
+def padded(extents: tuple[int, ...], gap: int = _GAP) -> tuple[int, ...]:
+    """Strides with `gap` unused elements after each row, multiples of 16 where `gap` is one."""
+    if not gap:
+        return contiguous(extents)
+    unit = 16 if gap % 16 == 0 else 1
+    strides = [1]
+    for extent in reversed(extents[1:]):
+        inner = strides[-1] * max(extent, 1)
+        strides.append(-(-inner // unit) * unit + gap)
+    return tuple(reversed(strides))
+
+
+def entries(values: Any) -> Contents:
+    """The contents of an integer tensor, from an array of its shape."""
+    flat = np.asarray(values, dtype=np.int64).reshape(-1)
+    return lambda elements: flat[elements]
+
+
+# ---------------------------------------------------------------- attention
+
+
+def attention_scene(
+    problem: Mapping[str, Any], axes: Axes, lengths: Iterable[int], *, gap: int = _GAP
+) -> Scene:
+    """One call: B, Q, CAP and WINDOW from `axes`, and the length of each request.
+
+    The constant sizes are the problem's. Each request has pages of its own, in descending order;
+    the cache has one more than they need.
+    """
+    sizes = {**_constants(problem), **axes}
+    capacity, page, window = sizes["CAP"], problem["page"], sizes.get("WINDOW")
+    given = list(lengths)
+    live = [min(max(length, 0), capacity) for length in given]
+    used = [-(-length // page) for length in live]
+    pages = sum(used) + 1
+    table = np.full((sizes["B"], capacity // page), pages + 7)
+    first = 0
+    for request, count in enumerate(used):
+        table[request, :count] = np.arange(first, first + count)[::-1]
+        first += count
+    cache = (pages, page, sizes["HK"], sizes["D"])
+    oldest = [_oldest(length, sizes["Q"], window) for length in live]
+
+    def reads(instance: Instance) -> tuple[Reads, ...]:
+        # a launch of its own combines parts; without one, every tile of rows reads all keys
+        per = (0, 1) if len(instance.launches) > 1 else (0, 1, 2)
+        keys = _Keys(table, live, oldest, cache)
+        names = ("k_cache", "v_cache")
+        return tuple(Reads(name, 0, per, keys.elements, keys.name(name)) for name in names)
+
+    arguments = _attention_arguments(problem, sizes, pages, gap, entries(table), entries(given))
+    return Scene(f"{_shown(axes)}, lengths {given}", dict(axes), arguments, reads)
+
+
+def attention_corners(
+    problem: Mapping[str, Any], axes: Axes, length: int, *, gap: int = _GAP
+) -> Scene:
+    """A call too large to run whole: requests of one length that share their pages."""
+    sizes = {**_constants(problem), **axes}
+    pages = sizes["CAP"] // problem["page"]
+    arguments = _attention_arguments(
+        problem,
+        sizes,
+        pages,
+        gap,
+        lambda elements: pages - 1 - elements % pages,
+        lambda elements: np.full(len(elements), length),
+    )
+    return Scene(f"{_shown(axes)}, length {length}, gap {gap}", dict(axes), arguments, whole=False)
+
+
+def _attention_arguments(
+    problem: Mapping[str, Any],
+    sizes: Axes,
+    pages: int,
+    gap: int,
+    table: Contents,
+    lengths: Contents,
+) -> dict[str, HostTensor | int | None]:
+    dtypes, heads, page = problem["dtypes"], sizes["HK"], problem["page"]
+    rows = (sizes["B"], sizes["Q"], heads * sizes["G"], sizes["D"])
+    cache, names = (pages, page, heads, sizes["D"]), ("page", "slot", "h", "d")
+    width = (sizes["B"], sizes["CAP"] // page)
+    tensors: dict[str, HostTensor | int | None] = {
+        "q": _tensor("q", dtypes["q"], rows, "bthd", gap),
+        "k_cache": _tensor("k_cache", dtypes["kv"], cache, names, gap),
+        "v_cache": _tensor("v_cache", dtypes["kv"], cache, names, gap),
+        "block_table": _tensor("block_table", "int32", width, ("b", "page"), gap, table),
+        "seq_lens": _tensor("seq_lens", "int32", (sizes["B"],), "b", gap, lengths),
+        "k_scale": _tensor("k_scale", "fp32", (1,), "i", 0),
+        "v_scale": _tensor("v_scale", "fp32", (1,), "i", 0),
+        "window": sizes.get("WINDOW"),
+    }
+    return {name: tensors[name] for name in problem["arguments"]}
+
+
+class _Keys:
+    """The keys that rows of a request may see, as elements of the cache."""
+
+    def __init__(
+        self, table: np.ndarray, live: list[int], oldest: list[int], cache: tuple[int, ...]
+    ):
+        self._table, self._live, self._oldest, self._cache = table, live, oldest, cache
+
+    def elements(self, group: tuple[int, ...]) -> np.ndarray:
+        """The elements that the programs of (request, head, ...) read."""
+        request, head = group[0], group[1]
+        _, page, heads, columns = self._cache
+        keys = np.arange(self._oldest[request], self._live[request])
+        rows = (self._table[request, keys // page] * page + keys % page) * heads + head
+        return (rows[:, None] * columns + np.arange(columns)).reshape(-1)
+
+    def name(self, tensor: str) -> Callable[[tuple[int, ...], int], str]:
+        """How people call an element: by request and key where it is one of a request's."""
+
+        def describe(group: tuple[int, ...], element: int) -> str:
+            row, column = divmod(element, self._cache[3])
+            place, head = divmod(row, self._cache[2])
+            page, slot = divmod(place, self._cache[1])
+            where = f"{tensor}[page={page}, slot={slot}, h={head}, d={column}]"
+            request = group[0]
+            found = np.flatnonzero(self._table[request] == page)
+            if not found.size:
+                return f"{where}, no key of request {request},"
+            key = int(found[0]) * self._cache[1] + slot
+            return f"{where}, key {key} of request {request} (length {self._live[request]}),"
+
+        return describe
+
+
+def _oldest(live: int, queries: int, window: int | None) -> int:
+    return 0 if window is None else max(live - queries + 1 - window, 0)
+
+
+def _attention_scenes(problem: Mapping[str, Any]) -> tuple[Scene, ...]:
+    found = []
+    windows = _values(problem, "WINDOW") if "WINDOW" in problem["axes"] else (None,)
+    declared = _values(problem, "Q")
+    # one more that no regime declares, where the file serves it
+    beyond = problem["outside"] == "fallback" and "const" not in problem["axes"]["Q"]
+    queries = (*declared, max(declared) + 2) if beyond else declared
+    for window in windows:
+        for count in queries:
+            found += _attention_at(problem, count, window)
+    return tuple(found)
+
+
+def _attention_at(problem: Mapping[str, Any], count: int, window: int | None) -> list[Scene]:
+    """Calls at these axis values: tiny, around the boundaries of tiles and parts, huge."""
+    page = problem["page"]
+    tiles = sorted({regime["parameters"]["BLOCK_N"] for regime in problem["regimes"]})
+    tile = tiles[-1]
+    part = max(regime["parameters"].get("MIN_CHUNK", tile) for regime in problem["regimes"])
+    base: dict[str, int | None] = {"Q": count}
+    if "WINDOW" in problem["axes"]:
+        base["WINDOW"] = window
+
+    def axes(requests: int, keys: int) -> Axes:
+        """Room for `keys` keys, in whole pages."""
+        return {"B": requests, **base, "CAP": -(-keys // page) * page}
+
+    most = 3 * part + page if window is None else min(window + count, 2 * part) + 2 * part + page
+    calls: list[tuple[int, tuple[int, ...]]] = [(page, (1,))]
+    for keys in tiles:
+        calls += [(keys, (keys, keys - 1)), (2 * keys, (2 * keys, keys + 1))]
+    calls += [(most, (0, most)), (most, (tile + 1, most - 1)), (most, (most + page, count))]
+    calls += [(most, (-3, part + 1)), (most, (2**31 - 1, -(2**31)))]
+    if window is not None and most < window + part:
+        calls.append((window + part + count, (window + part + count,)))
+    found = [attention_scene(problem, axes(len(lens), room), lens) for room, lens in calls]
+    # rows that start at no multiple of 16 elements: the conservative kernel
+    found.append(attention_scene(problem, axes(2, most), (tile + 1, count), gap=1))
+    for gap in _HUGE_GAPS:
+        found.append(attention_corners(problem, axes(64, most), tile + 1, gap=gap))
+    if problem["outside"] == "fallback":
+        found.append(attention_corners(problem, axes(2**31 - 1, most), tile + 1))
+    return found
+
+
+# ---------------------------------------------------------------- norm
+
+
+def norm_scene(
+    problem: Mapping[str, Any], axes: Axes, *, gap: int = _GAP, whole: bool = True
+) -> Scene:
+    """One call: rows T of length H, from `axes` or the problem's constants."""
+    sizes = {**_constants(problem), **axes}
+    rows, columns = sizes["T"], sizes["H"]
+    dtypes = problem["dtypes"]
+    tensors = {
+        "x": _tensor("x", dtypes["x"], (rows, columns), "th", gap),
+        "weight": _tensor("weight", dtypes.get("weight", "fp32"), (columns,), "h", 0),
+    }
+    arguments = {name: tensors[name] for name in problem["arguments"]}
+
+    def reads(instance: Instance) -> tuple[Reads, ...]:
+        found = [
+            Reads(
+                "x", 0, (0,), lambda t: np.arange(t[0] * columns, (t[0] + 1) * columns), times=None
+            )
+        ]
+        if "weight" in arguments:
+            found.append(Reads("weight", 0, (0,), lambda t: np.arange(columns), times=None))
+        return tuple(found)
+
+    return Scene(
+        f"{_shown(axes)}, gap {gap}", dict(axes), arguments, reads if whole else _nothing, whole
+    )
+
+
+def _norm_scenes(problem: Mapping[str, Any]) -> tuple[Scene, ...]:
+    calls = []
+    for columns in _values(problem, "H"):
+        for rows, gap in ((1, _GAP), (3, _GAP), (3, 1)):
+            calls.append(norm_scene(problem, {"T": rows, "H": columns}, gap=gap))
+        most = problem["axes"]["T"].get("range", [1, 1])[1]
+        for gap in (_GAP, 1):
+            call = norm_scene(problem, {"T": most, "H": columns}, gap=gap << 20, whole=False)
+            calls.append(call)
+    return tuple(calls)
+
+
+# ---------------------------------------------------------------- parts
+
+
+def _tensor(
+    name: str,
+    dtype: str,
+    extents: tuple[int, ...],
+    dims: Iterable[str],
+    gap: int,
+    contents: Contents | None = None,
+) -> HostTensor:
+    strides = padded(extents, gap)
+    return HostTensor(name, _TYPES[dtype], extents, strides, tuple(dims), contents=contents)
+
+
+def _shown(axes: Axes) -> str:
+    return ", ".join(f"{name}={value}" for name, value in axes.items())
+
+
+def _constants(problem: Mapping[str, Any]) -> dict[str, int | None]:
+    return {name: axis["const"] for name, axis in problem["axes"].items() if "const" in axis}
+
+
+def _values(problem: Mapping[str, Any], name: str) -> tuple[int | None, ...]:
+    """The values of an axis: all of a list, a constant, or the ends of a short range."""
+    axis = problem["axes"][name]
+    if "values" in axis:
+        return tuple(axis["values"])
+    return (axis["const"],) if "const" in axis else (axis["range"][0], axis["range"][0] + 2)
+
+
+def _nothing(instance: Instance) -> tuple[Reads, ...]:
+    return ()

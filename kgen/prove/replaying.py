@@ -1,0 +1,212 @@
+"""Suspicions to refutations: a point that the proof engine found is made a call of the emitted file, and replayed.
+
+The replay reads the Python source and shares no code with the reading of TTIR, so what both show is really so. What
+only the engine shows stays unknown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from kgen.algebra import Point, Poly, Space, Status
+from kgen.algebra.definitions import TableEntry
+from kgen.algebra.valuation import Valuation
+from kgen.families.model import DTYPES
+from kgen.plan.model import Plan
+from kgen.prove.coordinates import coordinates
+from kgen.prove.facts import World
+from kgen.prove.launchers import LauncherCase
+from kgen.prove.obligations.model import Obligation, Suspicion
+
+if TYPE_CHECKING:
+    from kgen.prove.replay.host import HostTensor
+    from kgen.prove.replay.judge import Judgement
+
+KINDS: Mapping[str, tuple[str, ...]] = {
+    "bounds": ("out of range", "broken promise"),
+    "widths": ("wraps",),
+    "exactly once": ("written twice", "never written", "read wrongly"),
+    "initialised": ("uninitialised",),
+    "order": ("unordered", "left changed"),
+    "inputs": ("input written",),
+}
+"""What a run of small calls may show of each kind of obligation."""
+
+
+@dataclass
+class Replayer:
+    """Replays what was suspected of one file. `manifest` tells how to make small calls; without it there are none."""
+
+    text: str
+    plan: Plan
+    manifest: Mapping[str, Any] | None = None
+    _judged: dict[str, Judgement | None] | None = None
+
+    def refuted(self, one: LauncherCase, obligations: Iterable[Obligation]) -> Iterator[Obligation]:
+        """The obligations; those that a replay shows to be false are refuted."""
+        for obligation in obligations:
+            if obligation.status is Status.UNKNOWN:
+                shown = self._shown(one, obligation)
+                if shown:
+                    obligation = replace(obligation, status=Status.REFUTED, evidence=shown)
+            yield obligation
+
+    def _shown(self, one: LauncherCase, obligation: Obligation) -> str:
+        """What is seen to go wrong; empty if nothing is."""
+        if obligation.suspicion is not None:
+            shown = self._at_point(one, obligation.suspicion)
+            if shown:
+                return shown
+        return self._on_small_calls(one, obligation)
+
+    def _at_point(self, one: LauncherCase, suspicion: Suspicion) -> str:
+        from kgen.prove.replay.confirm import replay
+        from kgen.prove.replay.host import capture
+        from kgen.prove.replay.model import Claim, Unsupported
+
+        call = _Call(one, self.plan, suspicion.point)
+        try:
+            instance = capture(self.text, call.arguments(), axes=call.axes())
+            launch = _launch_number(instance, one, suspicion.launch)
+            program = call.program(suspicion.programs)
+            claim = Claim(suspicion.kind, launch, program, suspicion.tensor, suspicion.line)
+            confirmation = replay(self.text, instance, claim)
+        except (Unsupported, ValueError, TypeError, LookupError):
+            return ""
+        return "" if confirmation is None else f"{confirmation.text}; {call}"
+
+    def _on_small_calls(self, one: LauncherCase, obligation: Obligation) -> str:
+        """Small calls of the file that launch the kernel, run whole; what they show must be of the obligation's kind."""
+        kernel = obligation.kernel or one.world.launches[0].function
+        found = self._judge(kernel)
+        if found is None or found.outcome != "wrong" or found.finding is None:
+            return ""
+        finding = found.finding
+        fits = finding.kind in KINDS.get(obligation.subject, ())
+        there = obligation.tensor in ("", finding.tensor)
+        return found.why if fits and there else ""
+
+    def _judge(self, kernel: str) -> Judgement | None:
+        from kgen.prove.replay.judge import judge
+        from kgen.prove.replay.scenes import scenes
+
+        if self.manifest is None:
+            return None
+        if self._judged is None:
+            self._judged = {}
+        if kernel not in self._judged:
+            try:
+                self._judged[kernel] = judge(self.text, scenes(self.manifest), kernel)
+            except (LookupError, ValueError, TypeError):
+                self._judged[kernel] = None
+        return self._judged[kernel]
+
+
+def _launch_number(instance: Any, one: LauncherCase, number: int) -> int:
+    """The number of a launch in the call; raises LookupError where the entry chose another launcher."""
+    functions = [launch.function for launch in instance.launches]
+    if functions != [launch.function for launch in one.world.launches]:
+        raise LookupError("the entry took another way")
+    return number
+
+
+class _Call:
+    """A point as the arguments of the entry: tensors with rows apart, tables that hold what the point says."""
+
+    def __init__(self, one: LauncherCase, plan: Plan, point: Point):
+        self._case, self._plan, self._point = one, plan, point
+        self._world: World = one.world
+        space = self._space = one.world.space
+        given: dict[int, int] = {}
+        for name, value in point.values.items():
+            (index,) = space.named(name).variables
+            given[index] = space[index].definition.absent if value is None else value
+        self._valuation = Valuation(space, given, point.tables)
+
+    def __str__(self) -> str:
+        shown = [f"{name} = {'none' if n is None else n}" for name, n in self.axes().items()]
+        shown += [
+            f"{table}[{', '.join(map(str, at))}] = {n}"
+            for table, rows in self._rows()
+            for at, n in rows.items()
+        ]
+        return ", ".join(shown)
+
+    def axes(self) -> dict[str, int | None]:
+        """The value of every axis that is known when launching."""
+        known = {name: value for name, (value, _) in self._plan.constants.items()}
+        known |= {**self._case.case.constants, **dict.fromkeys(self._case.absent)}
+        found: dict[str, int | None] = {}
+        for axis in self._plan.spec.axes.values():
+            if axis.runtime:
+                continue
+            if axis.name in known:
+                found[axis.name] = known[axis.name]
+            elif axis.name in self._case.meanings:
+                found[axis.name] = self._value(self._case.meanings[axis.name])
+        return found
+
+    def program(self, programs: Sequence[Poly]) -> tuple[int, int, int]:
+        x, y, z = ([self._value(program) for program in programs] + [0, 0])[:3]
+        return x, y, z
+
+    def arguments(self) -> dict[str, HostTensor | int | float | None]:
+        """What the entry is called with."""
+        axes = self.axes()
+        tensors = {tensor.name: tensor for tensor in self._plan.tensors}
+        return {
+            name: self._tensor(name) if name in tensors else axes[self._plan.scalars[name]]
+            for name in self._plan.arguments
+        }
+
+    def _tensor(self, name: str) -> HostTensor:
+        import numpy as np
+
+        from kgen.prove.replay.host import HostTensor
+        from kgen.prove.replay.scenes import padded
+
+        facts = self._world.tensors[name]
+        declared = self._plan.tensor(name)
+        extents = tuple(map(self._value, facts.extents))
+        strides = padded(extents) if extents else (1,)
+        contents = None
+        if facts.contents is not None:
+            rows = dict(self._rows())[name]
+            low = self._value(facts.contents.table.low)
+            default = max(low, 0)
+
+            def contents(elements: np.ndarray) -> np.ndarray:
+                places = zip(*np.unravel_index(elements, extents))
+                return np.array([rows.get(tuple(map(int, at)), default) for at in places], np.int64)
+
+        short = DTYPES[declared.dtype][1]
+        dims = facts.dims or ("i",)
+        return HostTensor(name, short, extents or (1,), strides, dims, "input", contents)
+
+    def _rows(self) -> Iterator[tuple[str, dict[tuple[int, ...], int]]]:
+        """For each table, the entries that the point tells, by coordinates."""
+        for name, tensor in self._world.tensors.items():
+            if tensor.contents is None:
+                continue
+            rows: dict[tuple[int, ...], int] = {}
+            for index in range(len(self._space)):
+                definition = self._space[index].definition
+                if not isinstance(definition, TableEntry) or definition.table.name != name:
+                    continue
+                place = coordinates(self._space, definition.address, tensor)
+                at = None if place is None else tuple(map(self._valuation.poly, place))
+                value = self._valuation.poly(Poly.variable(index))
+                if at is not None and None not in at and value is not None:
+                    rows[at] = value
+            yield name, rows
+
+    def _value(self, poly: Poly | int) -> int:
+        """The value at the point; a variable that the point leaves open is as small as it may be."""
+        poly = self._space.concrete(Poly.of(poly))
+        value = self._valuation.poly(poly)
+        if value is not None:
+            return value
+        low = self._space.interval(poly).low
+        return 0 if low is None else low

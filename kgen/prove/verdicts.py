@@ -1,0 +1,163 @@
+"""The verdicts of an emitted file, by the shortest way: what was proved of the very same core is not proved again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from kgen.diagnostics import Diagnostic, Place, Severity
+
+if TYPE_CHECKING:
+    from kgen.plan.templates import Templates
+    from kgen.spec import Spec
+
+HOST = "host"
+
+
+@dataclass(frozen=True)
+class Verdicts:
+    """Obligations and always-true masks as plain data, and what a person should act on."""
+
+    obligations: tuple[Mapping[str, Any], ...]
+    findings: tuple[Diagnostic, ...]
+
+
+def verdicts(
+    spec: Spec,
+    templates: Templates,
+    text: str,
+    manifest: Mapping[str, Any],
+    cache: Path | None,
+    file: str,
+) -> Verdicts:
+    """What is proved of `text`, a file that was made from `spec`, or changed since then.
+
+    `manifest` is that of the file as it was made; `file` is how people call it. With `cache`, a folder, what was proved
+    before is read from there, and neither Triton nor the proof engine is loaded. Raises KgenError without Triton.
+    """
+    from kgen.prove.frontend import triton_version
+    from kgen.prove.record import find, keep, record_key
+
+    kept = None
+    folder = None if cache is None else cache / "proved"
+    key = record_key(text, spec.sha256, templates.sha256(), _code(), triton_version())
+    if folder is not None:
+        kept = find(folder, key, text)
+    if kept is None:
+        kept = _proved(spec, templates, text, manifest)
+        if folder is not None:
+            keep(folder, key, text, kept)
+    obligations = tuple(kept["obligations"])
+    findings = (
+        *_findings(spec, manifest, obligations, file),
+        *_idle(spec, manifest, kept["masks"], file),
+    )
+    return Verdicts(obligations, findings)
+
+
+def _code() -> str:
+    from kgen.make import code_stamp
+
+    return code_stamp()
+
+
+def _proved(
+    spec: Spec, templates: Templates, text: str, manifest: Mapping[str, Any]
+) -> Mapping[str, Any]:
+    from kgen.plan.build import build
+    from kgen.prove.check import prove
+    from kgen.render.environment import workshop
+    from kgen.render.kernels import launchers
+
+    plan = build(spec, templates)
+    proof = prove(plan, launchers(plan, workshop(templates)), text, manifest)
+    host = (
+        {**one.as_json(), "launcher": one.regime, "kernel": HOST, "line": 0} for one in proof.host
+    )
+    regimes = _regimes(manifest)
+    kernels = (
+        {"regime": regimes.get(one.kernel, one.launcher), **one.as_json()} for one in proof.kernels
+    )
+    masks = [
+        {
+            "kernel": one.kernel,
+            "line": one.line,
+            "tensor": one.tensor,
+            "says": one.says,
+            "always": one.always,
+        }
+        for one in proof.idle
+    ]
+    return {"obligations": [*host, *kernels], "masks": masks}
+
+
+def _regimes(manifest: Mapping[str, Any]) -> dict[str, str]:
+    """The first regime of each kernel."""
+    return {name: kernel["regimes"][0] for name, kernel in manifest["kernels"].items()}
+
+
+# ---------------------------------------------------------------- findings
+
+
+def _findings(
+    spec: Spec, manifest: Mapping[str, Any], obligations: tuple[Mapping[str, Any], ...], file: str
+) -> Iterator[Diagnostic]:
+    """One for each obligation that is not proved, at the regime that it belongs to."""
+    for one in obligations:
+        if one["status"] == "proved":
+            continue
+        refuted = one["status"] == "refuted"
+        if one["kernel"] == HOST:
+            code, what = ("KG803" if refuted else "KG804"), one["launcher"] or manifest["entry"]
+        else:
+            code, what = ("KG801" if refuted else "KG802"), one["kernel"] or one["launcher"]
+        verb = "is false" if refuted else "could not be proved"
+        where = _where(manifest, file, one["line"])
+        message = f"{what}: {one['says']}{where} {verb}: {one['evidence']}"
+        hint = "" if refuted else "nothing is known to be wrong; see `kgen explain " + code + "`"
+        yield _at_regime(spec, code, message, one["regime"], hint, Severity.FINDING)
+
+
+def _idle(
+    spec: Spec, manifest: Mapping[str, Any], masks: list[Mapping[str, Any]], file: str
+) -> Iterator[Diagnostic]:
+    regimes = _regimes(manifest)
+    for one in masks:
+        where = _where(manifest, file, one["line"])
+        truth = "always" if one["always"] else "never"
+        message = (
+            f"{one['kernel']}: the mask of {one['tensor']}{where} is {truth} true: {one['says']}"
+        )
+        hint = "leave it out in the template, where the plan knows"
+        yield _at_regime(
+            spec, "KG805", message, regimes.get(one["kernel"], ""), hint, Severity.INFO
+        )
+
+
+def _where(manifest: Mapping[str, Any], file: str, line: int) -> str:
+    """The line of the file, and of the template that wrote it."""
+    if not line:
+        return ""
+    origins = manifest["source_map"]
+    origin = origins[line - 1] if line <= len(origins) else None
+    template = f", {manifest['templates_index'][origin[0]]}:{origin[1]}" if origin else ""
+    return f" ({file}:{line}{template})"
+
+
+def _at_regime(
+    spec: Spec, code: str, message: str, regime: str, hint: str, severity: Severity
+) -> Diagnostic:
+    """A diagnostic at the regime of that name, or launcher of one; else at the whole spec."""
+    names = [one.name for one in spec.document.regimes]
+    found = [
+        name
+        for name in names
+        if regime in (name, f"launch_{name}") or regime.startswith(f"launch_{name}_")
+    ]
+    if not found:
+        return Diagnostic(code, message, Place(str(spec.path)), hint, severity=severity)
+    return spec.diagnostic(
+        code, message, "regimes", names.index(found[0]), hint=hint, severity=severity
+    )
