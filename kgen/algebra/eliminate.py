@@ -56,10 +56,17 @@ class _Candidate:
 class Elimination:
     """Proves inequalities within a budget of steps that all its searches share."""
 
-    def __init__(self, space: Space, contexts: Contexts, steps: int):
+    def __init__(
+        self,
+        space: Space,
+        contexts: Contexts,
+        steps: int,
+        closed: frozenset[int] = frozenset(),
+    ):
         self._space = space
         self._contexts = contexts
         self._steps = steps
+        self._closed = closed
         self._left, self._cut = MAX_DEPTH, False
         self._found: dict[tuple[Context, Poly], Step] = {}
         self._failed: dict[tuple[Context, Poly, frozenset[int]], int] = {}
@@ -158,6 +165,8 @@ class Elimination:
             if v in fact.variables:
                 yield _Candidate(fact)
         for owner in (v, *sorted(user for user in context.variables if user > v)):
+            if owner in self._closed:
+                continue
             stated = enumerate(self._space[owner].facts)
             for number, fact in sorted(stated, key=lambda pair: _complexity(pair[1].poly)):
                 if v in fact.poly.variables:
@@ -228,7 +237,7 @@ class Elimination:
     def _by_cases(self, p: Poly, v: int, context: Context, gone: frozenset[int]) -> Step | None:
         """`p >= 0` in both cases of the definition of `v`."""
         cases = self._space[v].cases
-        if len(cases) != 2 or v in context.split or v in context.solved:
+        if len(cases) != 2 or v in self._closed or v in context.split or v in context.solved:
             return None
         parts = []
         for case in cases:

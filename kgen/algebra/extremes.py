@@ -1,6 +1,7 @@
 """Bounds by a minimum or maximum, as bounds by both operands: `x <= min(a, b)` is `x <= a and x <= b`.
 
-The two say the same; the second needs no case split, and searches for proofs find it sooner.
+The two say the same; the second needs no case split, and searches for proofs find it sooner. Operands that are minima
+or maxima themselves are left alone: they are quantities in their own right, such as a length that is clamped.
 """
 
 from __future__ import annotations
@@ -33,6 +34,5 @@ def _opened(space: Space, poly: Poly) -> Formula:
         factor = poly.split(variable)[0].constant
         if factor is not None and (factor > 0) == isinstance(definition, Minimum):
             operands = (definition.left, definition.right)
-            parts = (_opened(space, poly.substitute({variable: one})) for one in operands)
-            return conjunction(*parts)
+            return conjunction(*(at_least_zero(poly.substitute({variable: x})) for x in operands))
     return at_least_zero(poly)

@@ -63,9 +63,18 @@ class Attempt:
     suspicion: Formula = TRUE
 
 
-def prove(space: Space, goal: Formula, given: Formula, steps: int) -> Attempt:
-    """A search of at most `steps` steps for a proof that `given` entails `goal`."""
-    search = _Search(space, steps)
+def prove(
+    space: Space,
+    goal: Formula,
+    given: Formula,
+    steps: int,
+    closed: frozenset[int] = frozenset(),
+) -> Attempt:
+    """A search of at most `steps` steps for a proof that `given` entails `goal`.
+
+    It does not look into the definitions of the variables in `closed`.
+    """
+    search = _Search(space, steps, closed)
     try:
         step = search.start(space.concrete_formula(goal), space.concrete_formula(given))
     except OutOfSteps:
@@ -77,10 +86,10 @@ def prove(space: Space, goal: Formula, given: Formula, steps: int) -> Attempt:
 
 
 class _Search:
-    def __init__(self, space: Space, steps: int):
-        self._space = space
+    def __init__(self, space: Space, steps: int, closed: frozenset[int]):
+        self._space, self._closed = space, closed
         self._contexts = Contexts()
-        self._elimination = Elimination(space, self._contexts, steps)
+        self._elimination = Elimination(space, self._contexts, steps, closed)
         self.open_leaf: Context | None = None
 
     def start(self, goal: Formula, given: Formula) -> Step | None:
@@ -182,7 +191,7 @@ class _Search:
         listed, derived = [], []
         for index in self._closure(context):
             variable = self._space[index]
-            if variable.cases and index not in context.split:
+            if variable.cases and index not in context.split and index not in self._closed:
                 free = isinstance(variable.definition, Free)
                 (listed if free else derived).append((index, variable.cases))
         yield from listed

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property, partial
 
 from kgen.algebra.certificate import Certificate
 from kgen.algebra.checker import check
@@ -36,39 +38,61 @@ class Verdict:
     """What is known of `goal` at the points where `given` holds.
 
     `certificate` is there exactly if the status is `proved`, `point` exactly if it is `refuted`;
-    `text` says all of it to people.
+    `text` says all of it to people. It is made of `says` when it is asked for: proofs outnumber
+    their readers.
     """
 
     status: Status
-    text: str
+    says: str | Callable[[], str]
     certificate: Certificate | None = None
     point: Point | None = None
+
+    @cached_property
+    def text(self) -> str:
+        """What is known, in words."""
+        return self.says if isinstance(self.says, str) else self.says()
 
     def __bool__(self) -> bool:
         raise TypeError("a verdict is not true or false: compare its status")
 
 
 def decide(
-    space: Space, goal: Formula, given: Formula = TRUE, *, steps: int = STEPS, tries: int = TRIES
+    space: Space,
+    goal: Formula,
+    given: Formula = TRUE,
+    *,
+    steps: int = STEPS,
+    tries: int = TRIES,
+    closed: frozenset[int] = frozenset(),
 ) -> Verdict:
     """Whether `goal` holds at every point of `space` where `given` does.
 
     A short search for a proof comes first, then a short one for a counterexample, then both in
-    full: `steps` and `tries` bound the effort. If `given` holds nowhere, everything is proved;
-    `contradictory` tells.
+    full: `steps` and `tries` bound the effort. Of the variables in `closed` a proof uses the bounds
+    and not the definition, which keeps it from getting lost there. If `given` holds nowhere,
+    everything is proved; `contradictory` tells.
     """
     against = conjunction(given, negate(goal))
-    for share, draws in ((min(steps, QUICK_STEPS), min(tries, QUICK_TRIES)), (steps, tries)):
-        attempt = prove(space, goal, given, share)
+    efforts = ((min(steps, QUICK_STEPS), min(tries, QUICK_TRIES)), (steps, tries))
+    for share, draws in efforts if tries else efforts[1:]:
+        attempt = prove(space, goal, given, share, closed)
         if attempt.certificate is not None:
             return _proved(attempt.certificate)
-        for suspicion in (conjunction(attempt.suspicion, against), against):
+        for suspicion in (conjunction(attempt.suspicion, against), against) if draws else ():
             point = find_point(space, suspicion, tries=draws)
             if point is not None:
-                text = f"refuted: {_statement(space, goal, given)} is false at {point}"
-                return Verdict(Status.REFUTED, text, point=point)
-    text = f"unknown: neither a proof nor a counterexample of {_statement(space, goal, given)}"
-    return Verdict(Status.UNKNOWN, f"{text} in {steps} steps and {tries} tries")
+                return Verdict(Status.REFUTED, partial(_refuted, space, goal, given, point), point=point)
+    return Verdict(Status.UNKNOWN, partial(_unknown, space, goal, given, steps, tries))
+
+
+def _refuted(space: Space, goal: Formula, given: Formula, point: Point) -> str:
+    return f"refuted: {_statement(space, goal, given)} is false at {point}"
+
+
+def _unknown(space: Space, goal: Formula, given: Formula, steps: int, tries: int) -> str:
+    statement = _statement(space, goal, given)
+    text = f"unknown: neither a proof nor a counterexample of {statement}"
+    return f"{text} in {steps} steps and {tries} tries"
 
 
 def contradictory(space: Space, formula: Formula, *, steps: int = STEPS) -> Certificate | None:
@@ -78,10 +102,12 @@ def contradictory(space: Space, formula: Formula, *, steps: int = STEPS) -> Cert
 
 
 def _proved(certificate: Certificate) -> Verdict:
-    checked(certificate)
+    return Verdict(Status.PROVED, partial(_said, checked(certificate)), certificate=certificate)
+
+
+def _said(certificate: Certificate) -> str:
     statement = _statement(certificate.space, certificate.goal, certificate.given)
-    text = f"proved in {len(certificate.steps)} steps: {statement}"
-    return Verdict(Status.PROVED, text, certificate=certificate)
+    return f"proved in {len(certificate.steps)} steps: {statement}"
 
 
 def checked(certificate: Certificate) -> Certificate:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from kgen.algebra import (
@@ -15,13 +16,16 @@ from kgen.algebra import (
     conjunction,
     decide,
     formula_text,
+    opened,
     poly_text,
 )
 from kgen.algebra.formula import polynomials
+from kgen.algebra.definitions import Fixed, Free
 from kgen.prove.facts import Fact, World
 
-STEPS = 4000
+STEPS = 1500
 TRIES = 60
+OPEN: frozenset[int] = frozenset()
 SHORT = 60
 """Steps of a first search that uses only the nearest premise: few premises mislead less."""
 
@@ -37,6 +41,15 @@ class Engine:
     certificates: list[Certificate] = field(default_factory=list)
     lemmas: list[Fact] = field(default_factory=list)
     _known: dict[tuple[Formula, Formula], Verdict] = field(default_factory=dict)
+    _computed: frozenset[int] = frozenset()
+    """What the launcher computed: to a kernel these are numbers with bounds, most of the time."""
+
+    def __post_init__(self) -> None:
+        everything = range(len(self.space))
+        self._computed = frozenset(v for v in everything if not self._is_given(v))
+
+    def _is_given(self, variable: int) -> bool:
+        return isinstance(self.space[variable].definition, (Free, Fixed))
 
     @property
     def space(self) -> Space:
@@ -86,16 +99,37 @@ class Engine:
     def _decided(
         self, goal: Formula, given: tuple[Formula, ...], steps: int, tries: int
     ) -> Verdict:
-        if len(given) > 1:
-            verdict = self._search(goal, given[:1], min(SHORT, steps), 0)
+        for premise, effort, closed in self._attempts(given, steps):
+            facts = self._relevant(goal, premise)
+            verdict = decide(
+                self.space,
+                goal,
+                conjunction(premise, facts),
+                steps=effort,
+                tries=0,
+                closed=closed,
+            )
             if verdict.status is Status.PROVED:
                 return verdict
-        return self._search(goal, given, steps, tries)
+        return self._sought(goal, conjunction(*given), steps, tries)
 
-    def _search(self, goal: Formula, given: tuple[Formula, ...], steps: int, tries: int) -> Verdict:
-        premise = conjunction(*given)
-        facts = self._relevant(goal, premise)
-        return decide(self.space, goal, conjunction(premise, facts), steps=steps, tries=tries)
+    def _attempts(
+        self, given: tuple[Formula, ...], steps: int
+    ) -> Iterator[tuple[Formula, int, frozenset[int]]]:
+        """Short searches, each from other premises: what misleads one is not there for another."""
+        everything = conjunction(*given)
+        wide = opened(self.space, everything)
+        if len(given) > 1:
+            yield given[0], min(SHORT, steps), OPEN
+        yield everything, steps, OPEN
+        if wide != everything:
+            yield wide, steps, OPEN
+        yield everything, steps, self._computed
+
+    def _sought(self, goal: Formula, premise: Formula, steps: int, tries: int) -> Verdict:
+        """What is left when no proof was found: perhaps a counterexample."""
+        given = conjunction(premise, self._relevant(goal, premise))
+        return decide(self.space, goal, given, steps=min(steps, SHORT), tries=tries)
 
     def _relevant(self, goal: Formula, premise: Formula) -> Formula:
         """The facts and lemmas that speak of what the goal and its premise depend on."""

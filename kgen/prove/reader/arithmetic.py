@@ -26,7 +26,6 @@ from kgen.algebra import (
     lt,
     ne,
     negate,
-    opened,
 )
 from kgen.prove.reader.machine import Handler, Reader, merged
 from kgen.prove.reader.values import Condition, Data, Integer, Lost, Value
@@ -129,8 +128,7 @@ def compare(reader: Reader, operation: Operation, left: Value, right: Value) -> 
         return Condition(formula, shape, needs)
     if predicate.startswith("u"):
         needs |= reader.need(operation, "it is not negative", _from_zero(left, right))
-    formula = opened(reader.space, _COMPARISONS[predicate[1:]](left.poly, right.poly))
-    return Condition(formula, shape, needs)
+    return Condition(_COMPARISONS[predicate[1:]](left.poly, right.poly), shape, needs)
 
 
 def opaque(reader: Reader, operation: Operation, *_: Value) -> Value:

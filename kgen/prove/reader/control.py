@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from kgen.algebra import TRUE, negate
+from kgen.algebra import TRUE, Formula, negate, opened
 from kgen.prove.reader.loops import read_for
 from kgen.prove.reader.machine import Environment, Reader, merged
 from kgen.prove.reader.record import Loop
@@ -41,7 +41,7 @@ class _Blocks:
             if not isinstance(condition, Condition) or self._ways > MOST_WAYS:
                 self._reader.obstacle(last, "the branch is not understood", True)
                 return
-            ways = (condition.formula, negate(condition.formula))
+            ways = _ways(self._reader, condition)
             for number, formula in enumerate(ways):
                 with self._reader.where(formula, condition.needs):
                     self._enter(last, number, dict(environment), seen)
@@ -68,7 +68,7 @@ def read_if(reader: Reader, operation: Operation, environment: Environment) -> S
     if not isinstance(condition, Condition):
         reader.obstacle(operation, "the condition is not known", True)
         return reader.unknowns(operation)
-    ways = (condition.formula, negate(condition.formula))
+    ways = _ways(reader, condition)
     outcomes: list[list[Value]] = []
     for formula, region in zip(ways, operation.regions):
         inner = dict(environment)
@@ -80,6 +80,11 @@ def read_if(reader: Reader, operation: Operation, environment: Environment) -> S
         merged(reader, condition, then, otherwise, kind.shape)
         for then, otherwise, kind in zip(*outcomes, operation.result_types, strict=True)
     ]
+
+
+def _ways(reader: Reader, condition: Condition) -> tuple[Formula, Formula]:
+    """Where each of two branches runs."""
+    return opened(reader.space, condition.formula), opened(reader.space, negate(condition.formula))
 
 
 def read_while(reader: Reader, operation: Operation, environment: Environment) -> Sequence[Value]:

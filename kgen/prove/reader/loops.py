@@ -24,7 +24,6 @@ from kgen.algebra import (
     ge,
     gt,
     lt,
-    opened,
     substitute,
     substitute_formula,
 )
@@ -105,8 +104,7 @@ class _Counted:
         )
         (self._index,) = self._turn.variables
         self._value = Integer(low.poly + step.poly * self._turn, (), low.bits, needs)
-        guard = opened(reader.space, lt(self._value.poly, high.poly))
-        self._loop = Loop(self._turn, guard, operation.line)
+        self._loop = Loop(self._turn, lt(self._value.poly, high.poly), operation.line)
 
     def read(self, before: Sequence[Value]) -> Sequence[Value]:
         """Reads the body in turn t and gives the values behind the loop."""
