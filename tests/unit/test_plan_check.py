@@ -35,6 +35,15 @@ def test_every_spec_is_wholly_proved(checked, spec):
     assert len(result.obligations) >= 5
 
 
+def test_certificates_are_confirmed_by_sympy(checked, monkeypatch):
+    """Where sympy disagrees, nothing is proved."""
+    monkeypatch.setattr("kgen.algebra.sympy_check.recheck", lambda certificate: False)
+    result = checked()
+    disputed = [one for one in result.obligations if one.status is Status.UNKNOWN]
+    assert disputed
+    assert all("sympy does not" in one.evidence for one in disputed)
+
+
 def test_splits_are_proved_for_every_length_and_every_number_of_parts(checked):
     says = {
         one.says for one in checked().obligations if one.subject == "keys are divided into parts"
