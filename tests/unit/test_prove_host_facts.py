@@ -265,10 +265,10 @@ def test_reordered_regimes_are_found():
 
 
 def test_values_that_are_not_listed_are_found():
-    listed = ("if Q not in (1, 3):", "if Q not in (1, 2, 3):")
+    listed = ('check_choice("Q", Q, (1, 3))', 'check_choice("Q", Q, (1, 2, 3))')
     found = facts(ATTENTION, "launch_verify", listed)["Q is one of 1, 3"]
     assert (found.status, found.evidence) == (REFUTED, "false at q.shape[1] = 2")
-    unlisted = facts(ODD, "launch_rows", ("not in (3, 513, 2880)", "not in (3, 513)"))
+    unlisted = facts(ODD, "launch_rows", ("(3, 513, 2880)", "(3, 513)"))
     assert {one.status for one in unlisted.values()} == {PROVED}
 
 
@@ -278,16 +278,21 @@ def test_a_size_that_does_not_fit_32_bits_is_found():
 
 
 def test_a_scalar_argument_is_an_integer_only_where_something_tests_it():
-    says, bound = "window is a Python integer, or None", "    WINDOW = window\n"
-    assert facts(ATTENTION, "launch_rest")[says].status is REFUTED
+    says = "window is a Python integer, or None"
+    call = '    check_choice("WINDOW", WINDOW, (None, 100))\n'
+
+    def status(instead: str) -> Status:
+        return facts(ATTENTION, "launch_rest", (call, instead))[says].status
+
+    assert status(call) is PROVED
+    assert status("") is REFUTED
     for test in (
         "if WINDOW is not None and type(WINDOW) is not int:",
         "if not (WINDOW is None or type(WINDOW) == int):",
     ):
-        stronger = f"{bound}    {test}\n        raise TypeError(WINDOW)\n"
-        assert facts(ATTENTION, "launch_rest", (bound, stronger))[says].status is PROVED
-    weaker = f"{bound}    if not isinstance(WINDOW, int):\n        raise TypeError(WINDOW)\n"
-    assert facts(ATTENTION, "launch_rest", (bound, weaker))[says].status is not PROVED
+        assert status(f"    {test}\n        raise TypeError(WINDOW)\n") is PROVED
+    weaker = "    if not isinstance(WINDOW, int):\n        raise TypeError(WINDOW)\n"
+    assert status(weaker) is not PROVED
 
 
 def test_a_launcher_that_is_never_called_has_no_facts():
