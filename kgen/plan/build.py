@@ -45,7 +45,9 @@ class _Builder:
         sms = self._sms()
         self._check_targets()
         self._stop()
-        self.axes = {axis.name: axis.const for axis in spec.axes.values() if axis.const is not None}
+        self.axes = self._single_values()
+        self._check_bindings()
+        self._stop()
         self.constants: dict[str, tuple[Value, str]] = {
             **{name: (value, spec.axes[name].doc) for name, value in self.axes.items()},
             **self.family.constants(spec),
@@ -131,6 +133,30 @@ class _Builder:
                 target(name)
             except UnknownName as error:
                 self._report("KG407", str(error), "targets", position)
+
+    def _single_values(self) -> dict[str, Value]:
+        """Axes with one value, which are constants of the file unless an argument has to be checked against it."""
+        passed = set(self.family.scalars(self.spec).values())
+        found: dict[str, Value] = {}
+        for axis in self.spec.axes.values():
+            if axis.const is not None:
+                found[axis.name] = axis.const
+            elif axis.values is not None and len(axis.values) == 1 and axis.name not in passed:
+                found[axis.name] = axis.values[0]
+        return found
+
+    def _check_bindings(self) -> None:
+        """Every axis that is not constant has to come from an argument."""
+        bound = {binding.axis for binding in self.family.bindings(self.spec)}
+        for axis in self.spec.axes.values():
+            if not axis.runtime and axis.name not in {*bound, *self.axes}:
+                self._report(
+                    "KG419",
+                    f"nothing in the arguments of {self.family.name} gives the axis {axis.name}",
+                    "axes",
+                    axis.name,
+                    hint=f"arguments give {listing(sorted(bound))}; make it const, or remove it",
+                )
 
     # -------------------------------------------------------- one regime
 

@@ -144,7 +144,7 @@ def _declared(plan: Plan) -> str:
     for axis in plan.spec.axes.values():
         if (
             axis.runtime
-            or axis.const is not None
+            or axis.name in plan.constants
             or not any(b.axis == axis.name for b in plan.bindings)
         ):
             continue

@@ -205,6 +205,32 @@ def test_a_condition_that_is_false_for_all_axes_is_said_before_anything_is_rende
     assert "KG423: no axis value gets to regime decode" in text
 
 
+def test_an_axis_that_no_argument_gives_is_refused(problems):
+    text = problems(ATTENTION, "axes.EXTRA={range: [1, 5]}")
+    assert "KG419: nothing in the arguments of attention gives the axis EXTRA" in text
+    assert "make it const, or remove it" in text
+
+
+def test_an_axis_with_one_listed_value_is_a_constant(plan):
+    regimes = (
+        "regimes=[{name: decode, when: Q == 1, variant: split_k},"
+        " {name: rest, when: otherwise, fallback: generic}]"
+    )
+    one = plan(
+        ATTENTION, "axes.Q={values: [1]}", regimes, "workloads.check=[]", "workloads.bench=[]"
+    )
+    assert one.constants["Q"][0] == 1
+    rest = one.regimes[-1].groups[0].kernels[0]
+    assert "stride_q_t" not in {argument.name for argument in rest.arguments}
+
+
+def test_a_window_with_one_value_is_still_checked_where_it_is_an_argument(plan, root):
+    one = plan(ATTENTION, "axes.WINDOW={values: [4096]}")
+    assert "WINDOW" not in one.constants
+    fixed = "interface.args=[q, k_cache, v_cache, block_table, seq_lens, k_scale, v_scale]"
+    assert plan(ATTENTION, "axes.WINDOW={values: [4096]}", fixed).constants["WINDOW"][0] == 4096
+
+
 def test_a_scale_that_is_left_out_is_the_usual_one(plan, root, tmp_path):
     lines = (root / ATTENTION).read_text().splitlines(keepends=True)
     spec = tmp_path / "spec.yaml"
