@@ -112,6 +112,8 @@ def _read(stored: Path) -> Made | None:
             )
             for one in plain["findings"]
         )
-        return Made(plain["text"], plain["manifest"], findings)
-    except (OSError, ValueError, KeyError, TypeError):
+        made = Made(plain["text"], plain["manifest"], findings)
+        own = hashlib.sha256(made.text.encode()).hexdigest() == made.manifest["bytes_sha256"]
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
+    return made if own else None

@@ -68,6 +68,7 @@ class Elimination:
         self._steps = steps
         self._closed = closed
         self._left, self._cut = MAX_DEPTH, False
+        self._stated: dict[int, list[_Candidate]] = {}
         self._found: dict[tuple[Context, Poly], Step] = {}
         self._failed: dict[tuple[Context, Poly, frozenset[int]], int] = {}
 
@@ -167,10 +168,19 @@ class Elimination:
         for owner in (v, *sorted(user for user in context.variables if user > v)):
             if owner in self._closed:
                 continue
-            stated = enumerate(self._space[owner].facts)
-            for number, fact in sorted(stated, key=lambda pair: _complexity(pair[1].poly)):
-                if v in fact.poly.variables:
-                    yield _Candidate(fact.poly, owner, number, fact.condition)
+            for candidate in self._own_facts(owner):
+                if v in candidate.fact.variables:
+                    yield candidate
+
+    def _own_facts(self, owner: int) -> list[_Candidate]:
+        """What the definition of a variable says, the simplest first."""
+        found = self._stated.get(owner)
+        if found is None:
+            facts = enumerate(self._space[owner].facts)
+            found = [_Candidate(fact.poly, owner, n, fact.condition) for n, fact in facts]
+            found.sort(key=lambda candidate: _complexity(candidate.fact))
+            self._stated[owner] = found
+        return found
 
     def _combined(
         self, p: Poly, v: int, candidate: _Candidate, context: Context, gone: frozenset[int]

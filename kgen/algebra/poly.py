@@ -26,8 +26,6 @@ class Poly:
 
     def __init__(self, terms: Mapping[Monomial, int]):
         object.__setattr__(self, "terms", terms)
-        object.__setattr__(self, "_hash", None)
-        object.__setattr__(self, "_variables", None)
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError("a polynomial cannot be changed")
@@ -45,9 +43,11 @@ class Poly:
         return Poly({(index,): 1})
 
     def __hash__(self) -> int:
-        if self._hash is None:
+        try:
+            return self._hash
+        except AttributeError:
             object.__setattr__(self, "_hash", hash(frozenset(self.terms.items())))
-        return self._hash
+            return self._hash
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Poly) and self.terms == other.terms
@@ -104,10 +104,12 @@ class Poly:
     @property
     def variables(self) -> frozenset[int]:
         """The numbers of the variables that occur."""
-        if self._variables is None:
-            found = frozenset(v for monomial in self.terms for v in monomial)
+        try:
+            return self._variables
+        except AttributeError:
+            found = frozenset().union(*self.terms)
             object.__setattr__(self, "_variables", found)
-        return self._variables
+            return found
 
     @property
     def content(self) -> int:

@@ -124,11 +124,6 @@ class Space:
         variable = self._declare(free)
         return variable if absent is None else Maybe(variable, absent)
 
-    def optional(self, name: str, low: int, high: int) -> Maybe:
-        """Any integer from `low` to `high`, both included, or none."""
-        free = Free(Kind.AXIS, name, Poly.of(low - 1), Poly.of(high), (), low - 1)
-        return Maybe(self._declare(free), low - 1)
-
     def program(self, axis: int, extent: Poly | int) -> Poly:
         """`program_id(axis)`, from 0 to `extent - 1`; there is none where the extent is 0."""
         return self.axis(f"pid{axis}", 0, Poly.of(extent) - 1, Kind.PROGRAM)

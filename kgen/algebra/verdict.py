@@ -52,6 +52,11 @@ class Verdict:
         """What is known, in words."""
         return self.says if isinstance(self.says, str) else self.says()
 
+    @property
+    def proved(self) -> bool:
+        """Whether the goal is certain."""
+        return self.status is Status.PROVED
+
     def __bool__(self) -> bool:
         raise TypeError("a verdict is not true or false: compare its status")
 
@@ -81,7 +86,9 @@ def decide(
         for suspicion in (conjunction(attempt.suspicion, against), against) if draws else ():
             point = find_point(space, suspicion, tries=draws)
             if point is not None:
-                return Verdict(Status.REFUTED, partial(_refuted, space, goal, given, point), point=point)
+                return Verdict(
+                    Status.REFUTED, partial(_refuted, space, goal, given, point), point=point
+                )
     return Verdict(Status.UNKNOWN, partial(_unknown, space, goal, given, steps, tries))
 
 

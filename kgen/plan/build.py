@@ -47,6 +47,7 @@ class _Builder:
         self._stop()
         self.axes = self._single_values()
         self._check_bindings()
+        self._check_names()
         self._stop()
         self.constants: dict[str, tuple[Value, str]] = {
             **{name: (value, spec.axes[name].doc) for name, value in self.axes.items()},
@@ -158,6 +159,41 @@ class _Builder:
                     hint=f"arguments give {listing(sorted(bound))}; make it const, or remove it",
                 )
 
+    def _check_names(self) -> None:
+        """Axis names are upper case, so that none is a name of the emitted file, and none is kgen's own."""
+        own = {*self.family.constants(self.spec), "SMS"}
+        for name in self.spec.axes:
+            if name != name.upper():
+                self._report(
+                    "KG427",
+                    f"the axis {name} is not in upper case, as the names of sizes are in an emitted file",
+                    "axes",
+                    name,
+                    hint=f"call it {name.upper()}",
+                )
+            elif name in own:
+                self._report(
+                    "KG427",
+                    f"the axis {name} has the name of a constant of {self.family.name}",
+                    "axes",
+                    name,
+                    hint="give it another name",
+                )
+
+    def _shadowed(self, index: int, template: Template) -> bool:
+        """Whether a parameter or derived value of a variant has the name of an axis or a constant."""
+        taken = {*self.spec.axes, *self.constants}
+        names = [n for n in (*template.variant.parameters, *template.variant.let) if n in taken]
+        for name in names:
+            self._report(
+                "KG427",
+                f"{name} is an axis or a constant of this spec, and {template.name} declares it as its own",
+                "regimes",
+                index,
+                hint="rename the axis",
+            )
+        return bool(names)
+
     # -------------------------------------------------------- one regime
 
     def _regime(self, index: int) -> RegimePlan | None:
@@ -175,10 +211,22 @@ class _Builder:
                 hint='write `generic`, or `{import: "pkg.module:function"}`',
             )
             return None
+        if fallback and when is not None:
+            self._report(
+                "KG426",
+                f"the fallback {regime.name} has a condition, and a fallback takes what nothing before it takes",
+                "regimes",
+                index,
+                "when",
+                hint="write when: otherwise and put it last, or name a variant",
+            )
+            return None
         template = None
         if not call:
             template = self._template(index, GENERIC if fallback else regime.variant)
             if template is None or not self._covers(index, template):
+                return None
+            if self._shadowed(index, template):
                 return None
         domain = self._domain(when, fallback)
         numbers: Mapping[str, int | bool] = {}

@@ -6,16 +6,20 @@ from collections.abc import Iterable, Iterator
 
 from kgen.algebra import (
     Formula,
+    LowerError,
     Space,
+    SpaceError,
     Status,
     conjunction,
     contradictory,
+    decide,
+    defined,
     find_point,
     lower_condition,
     space_of,
 )
 from kgen.diagnostics import Diagnostic, Severity
-from kgen.expr import fold
+from kgen.expr import Expr, fold, is_literal
 from kgen.expr.substitute import negated
 from kgen.plan.domain import Range, Slice, declared
 from kgen.plan.model import Plan, RegimePlan
@@ -38,6 +42,7 @@ def places(plan: Plan) -> Iterator[tuple[Obligation, Diagnostic | None]]:
             if not regime.fallback and plan.spec.document.interface.outside == "fallback":
                 yield _refusing(plan, regime)
             continue
+        yield _has_value(plan, regime, list(domain.slices(named)))
         own = domain.where(regime.when, *(negated(one.when) for one in earlier))
         yield _reached(plan, regime, list(own.slices(named)))
         for one in earlier:
@@ -46,6 +51,44 @@ def places(plan: Plan) -> Iterator[tuple[Obligation, Diagnostic | None]]:
             if point:
                 yield _overlap(plan, one, regime, point)
         earlier.append(regime)
+
+
+def _has_value(
+    plan: Plan, regime: RegimePlan, slices: list[Slice]
+) -> tuple[Obligation, Diagnostic | None]:
+    """That the condition can be computed at every axis value: the dispatcher computes it there."""
+    says = "its condition has a value everywhere"
+    for part in slices:
+        status, evidence = _defined(fold(regime.when, part.values), part)
+        if status is not Status.PROVED:
+            finding = plan.spec.diagnostic(
+                "KG429",
+                f"the condition of regime {regime.name} has no value at {evidence}",
+                "regimes",
+                regime.index,
+                "when",
+                hint="test for it before: `B > 1 and 64 // (B - 1) >= 1`",
+                severity=Severity.FINDING,
+            )
+            return Obligation(regime.name, "regimes are reached", says, status, evidence), finding
+    return (
+        Obligation(regime.name, "regimes are reached", says, Status.PROVED, "no divisor is 0"),
+        None,
+    )
+
+
+def _defined(condition: Expr, part: Slice) -> tuple[Status, str]:
+    if is_literal(condition):
+        return Status.PROVED, ""
+    try:
+        variables = [Variable(name, span.low, span.high) for name, span in _bounded(part)]
+        space, meanings = space_of(variables)
+        verdict = decide(space, defined(condition, space, meanings))
+    except (LowerError, SpaceError) as error:
+        return Status.UNKNOWN, f"some axis value: {error}"
+    values = {**part.values, **(verdict.point.values if verdict.point else {})}
+    shown = ", ".join(f"{name} = {'none' if v is None else v}" for name, v in values.items())
+    return verdict.status, shown
 
 
 def _refusing(plan: Plan, regime: RegimePlan) -> tuple[Obligation, Diagnostic]:
@@ -109,7 +152,10 @@ def _overlap(
 def _point(slices: Iterable[Slice]) -> str:
     """Axis values inside one of the slices, or nothing."""
     for part in slices:
-        space, formula = _stated(part)
+        try:
+            space, formula = _stated(part)
+        except (LowerError, SpaceError):
+            continue
         found = find_point(space, formula)
         if found is not None:
             values = {**part.values, **found.values}
@@ -120,7 +166,10 @@ def _point(slices: Iterable[Slice]) -> str:
 
 
 def _contradictory(part: Slice) -> bool:
-    return contradictory(*_stated(part)) is not None
+    try:
+        return contradictory(*_stated(part)) is not None
+    except (LowerError, SpaceError):
+        return False
 
 
 def _stated(part: Slice) -> tuple[Space, Formula]:

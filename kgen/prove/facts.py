@@ -82,7 +82,8 @@ class Launch:
     """One kernel launch: its grid by name, and its run-time arguments in the order of the kernel's parameters.
 
     `repeats` names the grid dimensions along which all of a tensor is read anew. `line` is that of the launch. A
-    `dependent` launch may start before the one before it has ended.
+    `dependent` launch may start before the one before it has ended. `annotations` are those of the parameters of the
+    source, without those that have none; None where types are simply given.
     """
 
     function: str
@@ -92,6 +93,7 @@ class Launch:
     repeats: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     line: int = 0
     dependent: bool = False
+    annotations: Mapping[str, str] | None = None
 
 
 @dataclass(frozen=True)

@@ -62,17 +62,21 @@ class Replayer:
         return self._on_small_calls(one, obligation)
 
     def _at_point(self, one: LauncherCase, suspicion: Suspicion) -> str:
+        """What goes wrong there, with the strides of the point or with rows apart."""
+        calls = (_Call(one, self.plan, suspicion.point, rows_apart) for rows_apart in (False, True))
+        return next(filter(None, (self._in_call(one, suspicion, call) for call in calls)), "")
+
+    def _in_call(self, one: LauncherCase, suspicion: Suspicion, call: _Call) -> str:
         from kgen.prove.replay.confirm import replay
         from kgen.prove.replay.host import capture
         from kgen.prove.replay.model import Claim, Unsupported
 
-        call = _Call(one, self.plan, suspicion.point)
         try:
             instance = capture(self.text, call.arguments(), axes=call.axes())
             launch = _launch_number(instance, one, suspicion.launch)
             program = call.program(suspicion.programs)
             claim = Claim(suspicion.kind, launch, program, suspicion.tensor, suspicion.line)
-            confirmation = replay(self.text, instance, claim)
+            confirmation = replay(self.text, instance, claim, whole=False)
         except (Unsupported, ValueError, TypeError, LookupError):
             return ""
         return "" if confirmation is None else f"{confirmation.text}; {call}"
@@ -112,11 +116,19 @@ def _launch_number(instance: Any, one: LauncherCase, number: int) -> int:
     return number
 
 
-class _Call:
-    """A point as the arguments of the entry: tensors with rows apart, tables that hold what the point says."""
+def _aligned(stride: int) -> int:
+    """A stride near this one that no launcher is refused for."""
+    return stride // 16 * 16 if stride > 16 else stride
 
-    def __init__(self, one: LauncherCase, plan: Plan, point: Point):
-        self._case, self._plan, self._point = one, plan, point
+
+class _Call:
+    """A point as the arguments of the entry: tables hold what the point says.
+
+    Strides are those of the point too, unless `rows_apart` asks for plain ones.
+    """
+
+    def __init__(self, one: LauncherCase, plan: Plan, point: Point, rows_apart: bool):
+        self._case, self._plan, self._point, self._rows_apart = one, plan, point, rows_apart
         self._world: World = one.world
         space = self._space = one.world.space
         given: dict[int, int] = {}
@@ -127,12 +139,19 @@ class _Call:
 
     def __str__(self) -> str:
         shown = [f"{name} = {'none' if n is None else n}" for name, n in self.axes().items()]
+        shown += self._strides()
         shown += [
             f"{table}[{', '.join(map(str, at))}] = {n}"
             for table, rows in self._rows()
             for at, n in rows.items()
         ]
         return ", ".join(shown)
+
+    def _strides(self) -> Iterator[str]:
+        """Strides that the point tells, where they matter: those of more than a row."""
+        for name, value in self._point.values.items():
+            if ".stride(" in name and not self._rows_apart:
+                yield f"{name} = {value}"
 
     def axes(self) -> dict[str, int | None]:
         """The value of every axis that is known when launching."""
@@ -170,7 +189,9 @@ class _Call:
         facts = self._world.tensors[name]
         declared = self._plan.tensor(name)
         extents = tuple(map(self._value, facts.extents))
-        strides = padded(extents) if extents else (1,)
+        strides = tuple(map(_aligned, map(self._value, facts.strides)))
+        if self._rows_apart or not extents:
+            strides = padded(extents) if extents else (1,)
         contents = None
         if facts.contents is not None:
             rows = dict(self._rows())[name]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -121,19 +121,22 @@ def _findings(
 
 
 def _idle(
-    spec: Spec, manifest: Mapping[str, Any], masks: list[Mapping[str, Any]], file: str
+    spec: Spec, manifest: Mapping[str, Any], masks: Sequence[Mapping[str, Any]], file: str
 ) -> Iterator[Diagnostic]:
+    """One for each kernel: it names every mask that decides nothing, and what the first of them says."""
     regimes = _regimes(manifest)
+    groups: dict[tuple[str, bool], list[Mapping[str, Any]]] = {}
     for one in masks:
-        where = _where(manifest, file, one["line"])
-        truth = "always" if one["always"] else "never"
-        message = (
-            f"{one['kernel']}: the mask of {one['tensor']}{where} is {truth} true: {one['says']}"
+        groups.setdefault((one["kernel"], one["always"]), []).append(one)
+    for (kernel, always), group in groups.items():
+        masked = " and ".join(
+            f"{one['tensor']}{_where(manifest, file, one['line'])}" for one in group
         )
+        truth = "always" if always else "never"
+        verb, noun = ("is", "mask") if len(group) == 1 else ("are", "masks")
+        message = f"{kernel}: the {noun} of {masked} {verb} {truth} true: {group[0]['says']}"
         hint = "leave it out in the template, where the plan knows"
-        yield _at_regime(
-            spec, "KG805", message, regimes.get(one["kernel"], ""), hint, Severity.INFO
-        )
+        yield _at_regime(spec, "KG805", message, regimes.get(kernel, ""), hint, Severity.INFO)
 
 
 def _where(manifest: Mapping[str, Any], file: str, line: int) -> str:

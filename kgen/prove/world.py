@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from kgen.algebra import Certificate, Status, contradictory, find_point
 from kgen.prove.facts import World
+from kgen.prove.obligations.argument_types import argument_types
 from kgen.prove.obligations.bounds import bounds
 from kgen.prove.obligations.consumed import consumed
 from kgen.prove.obligations.engine import Engine
@@ -41,6 +42,7 @@ def prove_world(world: World, launcher: str, functions: Sequence[Function]) -> W
     seen: list[MaskVerdict] = []
     drawn: list[list[Ticket]] = []
     for number, (launch, reading) in enumerate(zip(world.launches, readings)):
+        found += argument_types(engine, launcher, launch, functions[number])
         found += understood(launcher, launch.function, reading)
         found += bounds(engine, launcher, number, launch, reading)
         found += widths(engine, launcher, number, launch, reading)

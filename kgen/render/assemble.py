@@ -127,7 +127,7 @@ def _header(plan: Plan, shop: Workshop) -> list[str]:
     lines += [
         "",
         f"devices {', '.join(plan.devices)}; targets {', '.join(plan.targets)}",
-        f"written by kgen {kgen.__version__} from {plan.spec.path.name}",
+        f"written by kgen {kgen.__version__} from {_quoted(plan.spec.path.name)}",
         f"spec {plan.spec.sha256}",
         f"templates {_templates_sha(plan, shop)}",
     ]
@@ -137,6 +137,11 @@ def _header(plan: Plan, shop: Workshop) -> list[str]:
 def _row(regime: RegimePlan) -> tuple[str, str, str]:
     when = "otherwise" if regime.when is None else to_python(regime.when)
     return regime.name, when, regime.call or regime.template.variant.variant
+
+
+def _quoted(text: str) -> str:
+    """A spec's text as it may stand in a comment or a docstring: one line that cannot end either."""
+    return " ".join(text.split()).replace("\\", "/").replace('"', "'")
 
 
 def _imports(plan: Plan) -> list[str]:
@@ -155,7 +160,9 @@ def _constants(
     bound = set(re.findall(r"\w+", " ".join(python for _, python in chosen.bindings)))
     used = chosen.named.union(bound, *(text.named for _, text in texts))
     return [
-        (name, repr(value), doc) for name, (value, doc) in plan.constants.items() if name in used
+        (name, repr(value), _quoted(doc))
+        for name, (value, doc) in plan.constants.items()
+        if name in used
     ]
 
 
@@ -204,7 +211,7 @@ def _entry_doc(plan: Plan) -> str:
         tensor = next((one for one in plan.tensors if one.name == name), None)
         if tensor is None:
             axis = plan.spec.axes[plan.scalars[name]]
-            lines.append(f"    {name}: {axis.doc or axis.name}; None where there is none")
+            lines.append(f"    {name}: {_quoted(axis.doc or axis.name)}; None where there is none")
             continue
         shape = (
             f"[{', '.join(dim.extent for dim in tensor.dims)}]" if tensor.dims else "one element"

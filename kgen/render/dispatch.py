@@ -9,6 +9,7 @@ from kgen.expr import Expr, fold, helpers, names, to_python
 from kgen.expr.substitute import negated, substitute
 from kgen.families.model import DTYPES, Tensor
 from kgen.plan.model import Plan, RegimePlan
+from kgen.plan.scope import chosen
 from kgen.plan.variant import expression
 from kgen.render.launch import LauncherText, tuple_text
 from kgen.render.model import Launcher
@@ -39,8 +40,8 @@ class Bound:
     """An axis with the least and greatest value that the file can serve; an `optional` one may be None instead."""
 
     name: str
-    low: int
-    high: int
+    low: str
+    high: str
     optional: bool
 
 
@@ -72,7 +73,9 @@ def entry(plan: Plan, launchers: Iterable[tuple[Launcher, LauncherText]]) -> Ent
     serves_outside = (
         plan.spec.document.interface.outside == "fallback" and plan.regimes[-1].fallback
     )
-    branches = tuple(_branch(plan, regime, pairs, serves_outside) for regime in plan.regimes)
+    custom = any(not regime.fallback for regime in plan.regimes)
+    declared = _declared(plan) if serves_outside and custom else ""
+    branches = tuple(_branch(regime, pairs, bool(declared)) for regime in plan.regimes)
     expressions = [regime.when for regime in plan.regimes if regime.when is not None]
     expressions += [
         label_condition(launcher, label) for launcher, _ in pairs for label in _varying(launcher)
@@ -80,7 +83,6 @@ def entry(plan: Plan, launchers: Iterable[tuple[Launcher, LauncherText]]) -> Ent
     outputs = [tensor for tensor in plan.tensors if tensor.role == "output"]
     shapes = [expression(dim.extent) for tensor in plan.tensors for dim in tensor.dims]
     used = frozenset().union(*map(names, [*expressions, *shapes]))
-    custom = any(not regime.fallback for regime in plan.regimes)
     return Entry(
         arguments=plan.arguments,
         checks=tuple(
@@ -92,7 +94,7 @@ def entry(plan: Plan, launchers: Iterable[tuple[Launcher, LauncherText]]) -> Ent
         bindings=tuple((b.axis, b.python) for b in plan.bindings if b.axis not in plan.constants),
         bounds=tuple(_bounds(plan)),
         choices=() if serves_outside else tuple(_choices(plan)),
-        declared=_declared(plan) if serves_outside and custom else "",
+        declared=declared,
         aligned=aligned,
         outputs=tuple(_output(tensor) for tensor in outputs),
         branches=branches,
@@ -122,8 +124,8 @@ def _bounds(plan: Plan) -> Iterator[Bound]:
             fold(bound, {name: value for name, (value, _) in plan.constants.items()})
             for bound in (span.low, span.high)
         )
-        if not names(low) | names(high):
-            yield Bound(axis, low.value, high.value, None in (plan.spec.axes[axis].values or ()))
+        optional = None in (plan.spec.axes[axis].values or ())
+        yield Bound(axis, to_python(low), to_python(high), optional)
 
 
 def _choices(plan: Plan) -> Iterator[tuple[str, str]]:
@@ -156,13 +158,10 @@ def _declared(plan: Plan) -> str:
 
 
 def _branch(
-    plan: Plan,
-    regime: RegimePlan,
-    pairs: tuple[tuple[Launcher, LauncherText], ...],
-    serves_outside: bool,
+    regime: RegimePlan, pairs: tuple[tuple[Launcher, LauncherText], ...], declared: bool
 ) -> Branch:
     parts = []
-    if serves_outside and not regime.fallback:
+    if declared and not regime.fallback:
         parts.append("declared")
     if regime.aligned:
         parts.append("aligned")
@@ -205,7 +204,9 @@ def label_condition(launcher: Launcher, label: str) -> Expr:
     variant = launcher.regime.template.variant
     condition = expression(variant.labels[label])
     for name, derived in reversed(variant.let.items()):
-        condition = substitute(condition, {name: expression(derived.value)})
+        condition = substitute(
+            condition, {name: chosen(derived, launcher.group.cases[0].constants)}
+        )
     return fold(condition, launcher.regime.parameters)
 
 

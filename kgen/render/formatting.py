@@ -21,14 +21,28 @@ def formatted(text: str, cache: Path | None = None) -> str:
 
     version = importlib.metadata.version("black")
     key = hashlib.sha256(f"{version}\0{LINE_LENGTH}\0{text}".encode()).hexdigest()
-    stored = cache / "black" / f"{key}.py"
-    if stored.is_file():
-        return stored.read_text()
+    stored = cache / "black" / f"{key}.txt"
+    known = _stored(stored)
+    if known is not None:
+        return known
     found = _black(text)
     from kgen.render.write import write_atomically
 
-    write_atomically(stored, found)
+    write_atomically(stored, f"{_digest(found)}\n{found}")
     return found
+
+
+def _stored(path: Path) -> str | None:
+    """A text that was stored behind its own hash, or None where there is none that fits it."""
+    try:
+        digest, _, text = path.read_text(encoding="utf-8").partition("\n")
+    except (OSError, UnicodeDecodeError):
+        return None
+    return text if digest == _digest(text) else None
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _black(text: str) -> str:

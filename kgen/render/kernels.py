@@ -36,7 +36,8 @@ def launchers(plan: Plan, shop: Workshop) -> tuple[Launcher, ...]:
                 key = sources[regime.template.file]
                 fresh = _render(plan, shop, regime, group, kernel, name, key)
                 kernels.append(_shared(fresh, rendered))
-            found.append(Launcher(naming.launcher(regime, group), regime, group, tuple(kernels)))
+            name = naming.launcher(regime, group, {one.function for one in found})
+            found.append(Launcher(name, regime, group, tuple(kernels)))
     return tuple(found)
 
 
@@ -59,9 +60,13 @@ class _Naming:
         words += _telling(group.labels, self.seen[regime.template.name])
         return "_".join([*words, "wide"] if kernel.wide else words) + "_kernel"
 
-    def launcher(self, regime: RegimePlan, group: Group) -> str:
+    def launcher(self, regime: RegimePlan, group: Group, taken: set[str]) -> str:
+        """A name of its own, also where a regime is called like another with a label behind it."""
         own = {tuple(one.labels.items()) for one in regime.groups}
-        return "_".join(["launch", regime.name, *_telling(group.labels, own)])
+        name = "_".join(["launch", regime.name, *_telling(group.labels, own)])
+        while name in taken:
+            name += "_"
+        return name
 
 
 def _telling(labels: Mapping[str, bool], seen: Iterable[tuple[tuple[str, bool], ...]]) -> list[str]:
@@ -214,7 +219,8 @@ def _context(
                 else coordinates[dim]
             )
             for dim in dims
-            if dim in coordinates and (name, dim) not in kernel.unit
+            # the last dimension costs nothing, and may be all that gives an address its shape
+            if dim in coordinates and (dim == dims[-1] or (name, dim) not in kernel.unit)
         ]
         return " + ".join(terms) if terms else "0"
 

@@ -123,7 +123,9 @@ SAFE = [
         {"N": (1, 64), "M": (2, 64)},
         ["M - 1"],
     ),
-    Subject("divisor_may_be_negative", {"o": out("N")}, {"N": (1, 30), "M": (31, 40)}, ["N"], {"B": 1}),
+    Subject(
+        "divisor_may_be_negative", {"o": out("N")}, {"N": (1, 30), "M": (31, 40)}, ["N"], {"B": 1}
+    ),
     Subject(
         "index_of_the_largest",
         {"x": row("N"), "y": row(64), "o": spare(1)},

@@ -30,6 +30,10 @@ if TYPE_CHECKING:
     from kgen.spec import Spec
 
 
+MOST_KEYS = 2**30
+"""Positions are 32 bits wide, with room for a window and a tile more."""
+
+
 def _tensors(spec: Spec) -> tuple[Tensor, ...]:
     document = spec.document
     dtypes, scales = document.dtypes, document.scales
@@ -138,6 +142,7 @@ def _check(spec: Spec) -> list[Diagnostic]:
                     hint="add window to interface.args, or give the axis a single value",
                 )
             )
+    found += _check_sizes(spec)
     if operand(spec) == "bf16" and document.dtypes.kv == "fp16":
         found.append(
             spec.diagnostic(
@@ -148,6 +153,31 @@ def _check(spec: Spec) -> list[Diagnostic]:
                 hint="write operand: auto, or fp16",
             )
         )
+    return found
+
+
+def _check_sizes(spec: Spec) -> list[Diagnostic]:
+    """Sizes that no kernel of the family can serve."""
+    page = spec.document.layout.page_size
+    found = []
+    capacity = spec.axes["CAP"]
+    for value in capacity.values or (capacity.const,):
+        if value is not None and value % page:
+            message = f"CAP is {value}, which is no multiple of the page size {page}"
+            hint = "a table holds whole pages"
+            found.append(spec.diagnostic("KG428", message, "axes", "CAP", hint=hint))
+    for value in spec.axes["WINDOW"].values or () if "WINDOW" in spec.axes else ():
+        if value is not None and value > MOST_KEYS:
+            message = f"a window of {value} keys does not fit the 32 bits that positions have"
+            hint = f"write at most {MOST_KEYS}, or none"
+            found.append(spec.diagnostic("KG428", message, "axes", "WINDOW", hint=hint))
+    if spec.axes["HK"].const * spec.axes["G"].const == 1:
+        message = "one query head in all: a tile of rows would have one row"
+        hint = "attention is for models with at least two query heads"
+        found.append(spec.diagnostic("KG428", message, "axes", "G", hint=hint))
+    if spec.axes["PAGES"].const == 1 and page == 1:
+        message = "the cache holds one token"
+        found.append(spec.diagnostic("KG428", message, "axes", "PAGES", hint="give PAGES a range"))
     return found
 
 
@@ -238,8 +268,8 @@ FAMILY = Family(
         "B": (1, 2**31 - 1),
         "Q": (1, 4096),
         "PAGES": (1, 2**31 - 1),
-        "CAP": (1, 2**30),
-        "WINDOW": (1, 2**30),
+        "CAP": (1, MOST_KEYS),
+        "WINDOW": (1, MOST_KEYS),
     },
     optional=frozenset({"k_scale", "v_scale", "lse"}),
 )

@@ -158,11 +158,8 @@ class _Walk:
             raise LauncherError(
                 f"the arguments of {kernel} are not those of its parameters", call.lineno
             )
-        constant = {
-            a.arg
-            for a in function.args.args
-            if a.annotation and "constexpr" in ast.unparse(a.annotation)
-        }
+        annotations = {a.arg: ast.unparse(a.annotation) for a in function.args.args if a.annotation}
+        constant = {name for name, text in annotations.items() if "constexpr" in text}
         self._launches.append(
             Launch(
                 function=kernel,
@@ -171,6 +168,7 @@ class _Walk:
                 constants={n: self._constant(passed[n]) for n in parameters if n in constant},
                 repeats={} if plan is None else self._repeats(plan),
                 line=call.lineno,
+                annotations=annotations,
             )
         )
 

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kgen.algebra import TRUE, Formula, Poly, Status, conjunction, ge, lt
+from kgen.algebra.definitions import TableEntry, Where
 from kgen.prove.coordinates import coordinates
-from kgen.prove.facts import Launch
+from kgen.prove.facts import Launch, TensorFacts
 from kgen.prove.obligations.engine import Engine
 from kgen.prove.obligations.model import Obligation, Suspicion
 from kgen.prove.reader import Access, Reading
 
 SUBJECT = "bounds"
+LONG = 30
+"""Characters of an extent that are read at a glance."""
 
 
 def bounds(
@@ -20,7 +23,7 @@ def bounds(
     """One obligation for each access of launch `number`."""
     for access in reading.accesses:
         tensor = engine.world.tensors[access.tensor]
-        says = f"{access.kind} {tensor.name}[{', '.join(tensor.dims)}] stays inside"
+        says = f"{element(access.kind, tensor)} stays inside"
         status, evidence, suspicion = _decided(engine, number, reading, access)
         yield Obligation(
             launcher,
@@ -33,6 +36,12 @@ def bounds(
             tensor.name,
             suspicion,
         )
+
+
+def element(kind: str, tensor: TensorFacts) -> str:
+    """An access as a person writes it."""
+    dims = f"[{', '.join(tensor.dims)}]" if tensor.dims else ""
+    return f"{kind} {tensor.name}{dims}"
 
 
 def reached(access: Access) -> tuple[Formula, Formula]:
@@ -71,7 +80,7 @@ def _decided(
     if place is None:
         reason = f"the offset {engine.text(access.offset)} is no sum of multiples of the strides"
         return Status.UNKNOWN, reason, None
-    steps = 0
+    steps, ranges = 0, []
     for dim, coordinate, extent in zip(tensor.dims, place, tensor.extents):
         verdict = engine.decide(_within(coordinate, extent), *reached(access))
         if verdict.status is not Status.PROVED:
@@ -84,4 +93,32 @@ def _decided(
             )
             return Status.UNKNOWN, evidence, suspicion
         steps += len(verdict.certificate.steps)
-    return Status.PROVED, f"certificate of {steps} steps", None
+        ranges.append(_range(engine, dim, coordinate, extent))
+    if not ranges:
+        return Status.PROVED, "it has one element, the first", None
+    return Status.PROVED, f"{', '.join(ranges)}; certificates of {steps} steps", None
+
+
+def _range(engine: Engine, dim: str, coordinate: Poly, extent: Poly) -> str:
+    """A proved range, and the tables that it rests on."""
+    high = engine.text(extent)
+    if len(high) > LONG:
+        high = "its extent"
+    found = f"0 <= {dim} < {high}"
+    tables = sorted(_tables(engine, coordinate))
+    return f"{found} because {' and '.join(tables)} is declared so" if tables else found
+
+
+def _tables(engine: Engine, coordinate: Poly) -> set[str]:
+    """The tables whose entries are terms of a coordinate, perhaps chosen among others."""
+    space = engine.space
+    found: set[str] = set()
+    waiting = [coordinate]
+    while waiting:
+        for variable in waiting.pop().variables:
+            match space[variable].definition:
+                case TableEntry() as entry:
+                    found.add(entry.table.name)
+                case Where() as chosen:
+                    waiting += [chosen.then, chosen.otherwise]
+    return found

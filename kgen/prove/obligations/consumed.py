@@ -60,7 +60,9 @@ def _every(engine: Engine, store: Place, load: Place) -> None:
         digits.choose_zero(variable)
     for variable, demand in demands.items():
         shown = engine.text(Poly.variable(variable))
-        check_demand(engine, digits, demand, f"what is stored would be read by {shown} outside its range")
+        check_demand(
+            engine, digits, demand, f"what is stored would be read by {shown} outside its range"
+        )
     for loop in load.access.loops:
         check_demand(engine, digits, loop.guard, "the loop may end before an element is read")
     for condition in (*conjuncts(load.access.path), *conjuncts(load.access.mask)):

@@ -15,7 +15,6 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from kgen.algebra import (
     Formula,
-    Kind,
     Poly,
     conjunction,
     eq,
@@ -47,6 +46,7 @@ class Digits:
         self._unknown = set(unknown)
         self._given = tuple(given)
         self._settled: dict[int, Poly] = {}
+        self._count = 0
         self.values: dict[int, Poly] = {}
         self.facts: list[Formula] = []
 
@@ -177,11 +177,13 @@ class Digits:
                 raise NotDigits(f"the radix {self._engine.text(radix)} may be 0")
 
     def _fresh(self, order: Sequence[int], factors: Mapping[int, Poly]) -> tuple[list[Poly], Poly]:
-        """A fresh variable for each digit, and the number that they are."""
+        """A fresh variable for each digit, and the number that they are. Another `Digits` may have the same ones, for
+        all that is known of them is stated here."""
         fresh, total = [], Poly.of(0)
         for digit in order:
             shown = self._engine.text(Poly.variable(digit))
-            y = self._space.axis(f"{shown}'{len(self._space)}", 0, None, Kind.LANE)
+            y = self._engine.digit(f"{shown}'{self._count}")
+            self._count += 1
             fresh.append(y)
             total = total + self._known(factors[digit]) * y
         return fresh, total

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from kgen.algebra import (
     TRUE,
     Certificate,
     Formula,
+    Kind,
     Poly,
     Space,
     Status,
@@ -26,6 +26,8 @@ from kgen.prove.facts import Fact, World
 STEPS = 1500
 TRIES = 60
 OPEN: frozenset[int] = frozenset()
+QUICK_TRIES = 12
+MIDDLE = 400
 SHORT = 60
 """Steps of a first search that uses only the nearest premise: few premises mislead less."""
 
@@ -41,6 +43,7 @@ class Engine:
     certificates: list[Certificate] = field(default_factory=list)
     lemmas: list[Fact] = field(default_factory=list)
     _known: dict[tuple[Formula, Formula], Verdict] = field(default_factory=dict)
+    _digits: dict[str, Poly] = field(default_factory=dict)
     _computed: frozenset[int] = frozenset()
     """What the launcher computed: to a kernel these are numbers with bounds, most of the time."""
 
@@ -89,6 +92,12 @@ class Engine:
             return True
         return bool(given) and self.proves(formula, *given, steps=steps)
 
+    def digit(self, name: str) -> Poly:
+        """A natural number of which nothing else is known, the same one for the same name."""
+        if name not in self._digits:
+            self._digits[name] = self.space.axis(name, 0, None, Kind.LANE)
+        return self._digits[name]
+
     def text(self, thing: Poly | Formula) -> str:
         return (
             poly_text(self.space, thing)
@@ -99,39 +108,37 @@ class Engine:
     def _decided(
         self, goal: Formula, given: tuple[Formula, ...], steps: int, tries: int
     ) -> Verdict:
-        for premise, effort, closed in self._attempts(given, steps):
-            facts = self._relevant(goal, premise)
-            verdict = decide(
-                self.space,
-                goal,
-                conjunction(premise, facts),
-                steps=effort,
-                tries=0,
-                closed=closed,
-            )
-            if verdict.status is Status.PROVED:
-                return verdict
-        return self._sought(goal, conjunction(*given), steps, tries)
+        """Short searches first, then a look for a counterexample, then longer searches, each from other premises: what
+        misleads one is not there for another.
+        """
+        premise = conjunction(*given)
+        if len(given) > 1 and (found := self._search(goal, given[0], min(SHORT, steps))).proved:
+            return found
+        if (found := self._search(goal, premise, min(MIDDLE, steps))).proved:
+            return found
+        against = self._sought(goal, premise, min(QUICK_TRIES, tries) if tries else QUICK_TRIES)
+        if against.status is Status.REFUTED or steps <= MIDDLE:
+            return against
+        wide = opened(self.space, premise)
+        if wide != premise and (found := self._search(goal, wide, steps)).proved:
+            return found
+        for closed in (self._computed, OPEN):
+            if (found := self._search(goal, premise, steps, closed)).proved:
+                return found
+        return self._sought(goal, premise, tries) if tries else against
 
-    def _attempts(
-        self, given: tuple[Formula, ...], steps: int
-    ) -> Iterator[tuple[Formula, int, frozenset[int]]]:
-        """Short searches, each from other premises: what misleads one is not there for another."""
-        everything = conjunction(*given)
-        wide = opened(self.space, everything)
-        if len(given) > 1:
-            yield given[0], min(SHORT, steps), OPEN
-        yield everything, steps, OPEN
-        if wide != everything:
-            yield wide, steps, OPEN
-        yield everything, steps, self._computed
+    def _search(
+        self, goal: Formula, premise: Formula, steps: int, closed: frozenset[int] = OPEN
+    ) -> Verdict:
+        given = conjunction(premise, self.relevant(goal, premise))
+        return decide(self.space, goal, given, steps=steps, tries=0, closed=closed)
 
-    def _sought(self, goal: Formula, premise: Formula, steps: int, tries: int) -> Verdict:
+    def _sought(self, goal: Formula, premise: Formula, tries: int) -> Verdict:
         """What is left when no proof was found: perhaps a counterexample."""
-        given = conjunction(premise, self._relevant(goal, premise))
-        return decide(self.space, goal, given, steps=min(steps, SHORT), tries=tries)
+        given = conjunction(premise, self.relevant(goal, premise))
+        return decide(self.space, goal, given, steps=SHORT, tries=tries)
 
-    def _relevant(self, goal: Formula, premise: Formula) -> Formula:
+    def relevant(self, goal: Formula, premise: Formula) -> Formula:
         """The facts and lemmas that speak of what the goal and its premise depend on."""
         polys = (*polynomials(goal), *polynomials(premise))
         known = frozenset(self.space.closure(map(self.space.concrete, polys)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from kgen.algebra import Poly, Status, conjuncts, eq
-from kgen.prove.obligations.bounds import located, reached
+from kgen.prove.obligations.bounds import element, located, reached
 from kgen.prove.obligations.digits import Digits, NotDigits
 from kgen.prove.obligations.engine import Engine
 from kgen.prove.obligations.model import Obligation
@@ -21,7 +21,7 @@ def initialised(
     """One obligation for each load of what kernels write."""
     for load in loads:
         tensor = engine.world.tensors[load.access.tensor]
-        says = f"load {tensor.name}[{', '.join(tensor.dims)}] finds what was written before"
+        says = f"{element('load', tensor)} finds what was written before"
         status, evidence = _found(engine, load, stores)
         yield Obligation(
             launcher,

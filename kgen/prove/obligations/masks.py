@@ -31,17 +31,21 @@ class MaskVerdict:
 
 def masks(engine: Engine, kernel: str, reading: Reading) -> Iterator[MaskVerdict]:
     """What is known of each condition of each mask."""
+    known: dict[tuple[Formula, Formula], tuple[bool, bool]] = {}
     for access in reading.accesses:
         for number, condition in enumerate(conjuncts(access.mask)):
-            always = _forced(engine, condition, access.path)
-            never = not always and _forced(engine, negate(condition), access.path)
+            key = (condition, access.path)
+            if key not in known:
+                always = _forced(engine, condition, access.path)
+                never = not always and _forced(engine, negate(condition), access.path)
+                known[key] = always, never
             says = engine.text(condition)
-            yield MaskVerdict(kernel, access.line, access.tensor, number, says, always, never)
+            yield MaskVerdict(kernel, access.line, access.tensor, number, says, *known[key])
 
 
 def _forced(engine: Engine, condition: Formula, path: Formula) -> bool:
     """Whether the condition holds wherever the path leads; a point where it does not is looked for first."""
-    against = conjunction(negate(condition), path, engine.facts)
+    against = conjunction(negate(condition), path, engine.relevant(condition, path))
     if find_point(engine.space, against, tries=TRIES) is not None:
         return False
     return engine.proves(condition, path, steps=STEPS)

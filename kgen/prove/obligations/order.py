@@ -20,7 +20,6 @@ from kgen.prove.reader import Access, Barrier, Reading
 from kgen.prove.reader.values import Integer
 
 SUBJECT = "order"
-CTA_BARRIERS = ("ttg.barrier", "gpu.barrier")
 WAIT = "griddepcontrol.wait"
 
 
@@ -82,7 +81,7 @@ def _barrier(reading: Reading, ticket: Ticket) -> str:
     for store in shared_stores(reading, ticket):
         passed = any(
             isinstance(event, Barrier)
-            and event.operation.name in CTA_BARRIERS
+            and _of_all_threads(event)
             and store.order < event.order < ticket.access.order
             and not event.loops
             and frozenset(conjuncts(event.path)) <= outer
@@ -91,6 +90,14 @@ def _barrier(reading: Reading, ticket: Ticket) -> str:
         if not passed:
             return f"no barrier between the store in line {store.line} and the counter"
     return ""
+
+
+def _of_all_threads(event: Barrier) -> bool:
+    """Whether it orders global memory for all threads of the block; newer Triton says which memory."""
+    operation = event.operation
+    return operation.name == "gpu.barrier" or (
+        operation.name == "ttg.barrier" and "all" in operation.keywords
+    )
 
 
 def _outside(ticket: Ticket) -> frozenset[Formula]:

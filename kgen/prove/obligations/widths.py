@@ -7,6 +7,7 @@ branch or a loop's bounds has to hold wherever the operation runs, for everythin
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from kgen.algebra import Formula, Point, Status
@@ -15,8 +16,20 @@ from kgen.prove.obligations.bounds import inside, reached
 from kgen.prove.obligations.engine import Engine
 from kgen.prove.obligations.model import Obligation, Suspicion
 from kgen.prove.reader import Access, Need, Reading
+from kgen.prove.ttir import Operation
 
 SUBJECT = "widths"
+WORDS = {
+    "muli": "product",
+    "addi": "sum",
+    "subi": "difference",
+    "trunci": "narrowed value",
+    "extsi": "widened value",
+    "extui": "widened value",
+    "addptr": "offset",
+    "cmpi": "comparison",
+    "for": "loop",
+}
 
 
 def widths(
@@ -30,10 +43,21 @@ def widths(
             status, evidence, point = _decided(engine, need, users, control)
             programs, line = tuple(reading.programs.values()), need.operation.line
             suspicion = point and Suspicion("wraps", number, programs, "", line, point)
-            says = f"{need.says}: {need.operation.text}"
+            says = f"{_thing(need.operation)} {need.says.removeprefix('it ')}"
             yield Obligation(
                 launcher, launch.function, SUBJECT, says, status, evidence, line, "", suspicion
             )
+
+
+def _thing(operation: Operation) -> str:
+    """What an operation computes, and the name that TTIR keeps from the source."""
+    what = WORDS.get(operation.name.partition(".")[2], operation.name)
+    name = (
+        re.fullmatch(r"%?([A-Za-z]\w*?)(?:_\d+)?", operation.results[0])
+        if operation.results
+        else None
+    )
+    return f"the {what} for {name.group(1)}" if name else f"a {what}"
 
 
 def _decided(

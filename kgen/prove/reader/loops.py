@@ -54,6 +54,8 @@ def read_for(reader: Reader, operation: Operation, environment: Environment) -> 
     if not all(isinstance(value, Integer) for value in (low, high, step)):
         reader.obstacle(operation, "the bounds of the loop are not known", True)
         return reader.unknowns(operation)
+    if "unsigned" in operation.text.split("=")[0]:
+        reader.obstacle(operation, "the loop counts without signs", True)
     needs = low.needs | high.needs | step.needs
     with reader.where(gt(high.poly, low.poly), needs):
         # the loop adds the step once more before it sees that it has to stop

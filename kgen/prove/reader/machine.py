@@ -373,4 +373,4 @@ def _chosen(condition: Formula, then: Formula, otherwise: Formula) -> Formula:
 def _parameter(name: str) -> Operation:
     """Stands for the binding of a parameter, where a need has to name an operation."""
     text = f"argument {name}"
-    return Operation("argument", (), (), (), {}, (), (), (), (), -1 - hash(name) % 1000, 0, text)
+    return Operation("argument", (), (), (), {}, (), (), (), (), -1, 0, text)

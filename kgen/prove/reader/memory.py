@@ -12,7 +12,6 @@ from kgen.prove.reader.machine import Handler, Reader
 from kgen.prove.reader.values import NONE, Condition, Integer, Lost, Pointer, Value, needs_of
 from kgen.prove.ttir import Operation
 
-
 _ORDERING = re.compile(
     r"griddepcontrol\.(wait|launch_dependents)|membar\.\w+|fence\.[\w.]+|mov\.[bu]32 \$0, \w+"
 )
@@ -126,7 +125,9 @@ def assembly(reader: Reader, operation: Operation, *_: Value) -> list[Value]:
 def _statements(text: str) -> list[str]:
     """The instructions of inline assembly, without comments."""
     quoted = text.partition('"')[2].rpartition('"')[0].partition('"')[0]
-    return [part.split("//")[0].strip() for part in quoted.split(";") if part.split("//")[0].strip()]
+    return [
+        part.split("//")[0].strip() for part in quoted.split(";") if part.split("//")[0].strip()
+    ]
 
 
 def descriptor(reader: Reader, operation: Operation, *_: Value) -> list[Value]:

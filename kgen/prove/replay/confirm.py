@@ -16,13 +16,18 @@ MOST_ELEMENTS = 1 << 24
 
 
 def replay(
-    source: str, instance: Instance, claim: Claim, reads: Iterable[Reads] = ()
+    source: str,
+    instance: Instance,
+    claim: Claim,
+    reads: Iterable[Reads] = (),
+    *,
+    whole: bool = True,
 ) -> Confirmation | None:
     """What the claimed point really does, or None where nothing of the kind happens.
 
     A claim about a single access runs the program that it names, with scratch unwritten; where that
     shows nothing (the access may stand in a branch that only the last program enters) and for all
-    other claims the whole instance runs. `reads` are the elements that have to be read, for claims
+    other claims the whole instance runs, if `whole` allows that. `reads` are the elements that have to be read, for claims
     of the kind "read wrongly".
 
     Raises Unsupported where the source says something that has no meaning here, or where the
@@ -33,6 +38,8 @@ def replay(
         found = _first(claim, findings_of(instance, claim.launch, trace))
         if found is not None:
             return found
+    if not whole:
+        return None
     _check_size(instance)
     return _first(claim, run_grid(source, instance).findings(reads))
 

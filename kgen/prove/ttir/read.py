@@ -27,7 +27,10 @@ def read(text: str, file: str) -> Function:
 
     Raises TtirError where the text has another form, or more than one function.
     """
-    return _Reader(text, file).function()
+    try:
+        return _Reader(text, file).function()
+    except (IndexError, ValueError) as error:
+        raise TtirError(str(error)) from error
 
 
 class _Reader:
@@ -51,8 +54,8 @@ class _Reader:
         if not found or not head.endswith("{"):
             raise TtirError(f"a function does not begin as expected: {head[:80]}")
         end = bracketed(head, found.end() - 1)
-        arguments = tuple(map(_argument, split(head[found.end() : end - 1], ", ")))
-        return Function(found.group(1), tuple(a for a in arguments if a), self._region(head)[0])
+        pairs = filter(None, split(head[found.end() : end - 1], ", "))
+        return Function(found.group(1), tuple(map(_argument, pairs)), self._region(head)[0])
 
     def _next(self) -> _Line:
         if self._at >= len(self._lines):
@@ -102,8 +105,10 @@ def _opens(text: str) -> bool:
 
 def _argument(text: str) -> tuple[str, Type]:
     name, _, rest = text.partition(": ")
-    rest = rest.split(" {")[0]
-    return name.strip().removeprefix("%"), types(rest)[0]
+    found = types(rest.split(" {")[0])
+    if len(found) != 1:
+        raise TtirError(f"this is no parameter: {text[:80]}")
+    return name.strip().removeprefix("%"), found[0]
 
 
 # ---------------------------------------------------------------- one operation
