@@ -211,6 +211,34 @@ def test_an_axis_that_no_argument_gives_is_refused(problems):
     assert "make it const, or remove it" in text
 
 
+@pytest.mark.parametrize(
+    ("overrides", "message"),
+    [
+        (["axes.SMS={const: 20}"], "KG427: the axis SMS has the name of a constant of attention"),
+        (["axes.q={const: 20}"], "KG427: the axis q is not in upper case"),
+        (["axes.live={const: 1}"], "KG427: the axis live is not in upper case"),
+        (
+            ["axes.BLOCK_N={const: 64}"],
+            "KG427: BLOCK_N is an axis or a constant of this spec, and attention/split_k declares it",
+        ),
+        (
+            ["layout.page_size=16", "axes.CAP={const: 100}"],
+            "KG428: CAP is 100, which is no multiple of the page size 16",
+        ),
+        (["axes.WINDOW={values: [none, 2147483643]}"], "does not fit the 32 bits"),
+        (["axes.G={const: 1}"], "KG428: one query head in all"),
+        (
+            ["regimes.verify_one={name: verify_one, when: B == 1, fallback: generic}"],
+            "KG426: the fallback verify_one has a condition",
+        ),
+    ],
+)
+def test_names_with_two_meanings_and_sizes_nothing_serves_are_refused(problems, overrides, message):
+    assert message in problems(
+        ATTENTION, "workloads.check=[]", "workloads.bench=[]", "sweep={}", *overrides
+    )
+
+
 def test_an_axis_with_one_listed_value_is_a_constant(plan):
     regimes = (
         "regimes=[{name: decode, when: Q == 1, variant: split_k},"

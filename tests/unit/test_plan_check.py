@@ -101,6 +101,23 @@ def test_a_regime_that_nothing_reaches_is_found(checked):
     assert "no axis value gets to regime decode" in _finding(result, "KG423")
 
 
+@pytest.mark.parametrize("condition", ["64 // (B - 1) >= 1", "log2(B) == 2"])
+def test_a_condition_without_a_value_somewhere_is_found(checked, condition):
+    result = checked(ATTENTION, f"regimes.decode.when={condition}")
+    assert "KG429: the condition of regime decode has no value at" in _finding(result, "KG429")
+    assert not result.clean
+
+
+def test_a_condition_that_tests_before_it_divides_is_clean(checked):
+    condition = "Q == 1 and B > 1 and 64 // (B - 1) >= 1"
+    assert checked(ATTENTION, f"regimes.decode.when={condition}").clean
+
+
+def test_a_condition_over_reals_is_a_finding_and_no_traceback(checked):
+    result = checked(ATTENTION, "regimes.decode.when=sqrt(B) <= 4")
+    assert not result.clean
+
+
 def test_overlapping_regimes_are_said_without_failing(checked):
     result = checked(ATTENTION, "regimes.verify_one.when=B == 1 and WINDOW != none")
     assert "regimes decode and verify_one both match Q = 1" in _finding(result, "KG424")

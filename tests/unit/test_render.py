@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import shutil
 import subprocess
 import sys
@@ -143,6 +144,35 @@ def test_a_spec_puts_no_text_of_its_own_into_code(rendered):
         if "os'" in ast.dump(node)
     )
     assert all(line.startswith("#") for line in source.text.splitlines() if "os.system" in line)
+
+
+@pytest.mark.parametrize("text", ["a\nimport os", 'a""" + str(1) + """', "a\\"])
+@pytest.mark.parametrize("axis", ["D", "WINDOW"])
+def test_an_axis_doc_ends_neither_a_comment_nor_a_docstring(rendered, axis, text):
+    honest, evil = rendered().text, rendered(ATTENTION, f"axes.{axis}.doc={json.dumps(text)}").text
+    assert core_sha256(evil) == core_sha256(honest)
+
+
+def test_launchers_have_names_of_their_own(rendered):
+    regimes = (
+        "regimes=[{name: a, when: Q == 1, variant: split_k},"
+        " {name: a_window, when: Q == 8, variant: split_k},"
+        " {name: rest, when: otherwise, fallback: generic}]"
+    )
+    text = rendered(ATTENTION, regimes, "sweep={}").text
+    names = [node.name for node in ast.parse(text).body if isinstance(node, ast.FunctionDef)]
+    assert len(names) == len(set(names))
+    assert {"launch_a", "launch_a_window", "launch_a_window_"} <= set(names)
+
+
+def test_bounds_that_depend_on_other_axes_are_checked_at_the_call(rendered):
+    text = rendered(ATTENTION, "axes.CAP={range: [1, 131072 - B]}", "interface.outside=raise").text
+    assert 'check_range("CAP", CAP, 1, 131072 - B)' in text
+
+
+def test_a_file_whose_axes_are_all_constant_needs_no_condition(rendered):
+    text = rendered(NORM, "axes.T={const: 7}", "workloads.check=[]", "workloads.bench=[]").text
+    assert "declared" not in text
 
 
 # ---------------------------------------------------------------- the same bytes, and their hashes
