@@ -62,9 +62,12 @@ def tell(
 
     found = verdicts(spec, templates, text, made.manifest, cache_dir(), file)
     report.values["obligations"] += found.obligations
+    report.values["promises"] = list(found.promises)
     if verbose:
         for one in found.obligations:
             report.say(_line(one))
+        for promise in found.promises:
+            report.say(f"assumed  {promise}")
     else:
         for line in table(HEADER, _counts(found.obligations)):
             report.say(line)

@@ -71,13 +71,17 @@ class Chosen:
 class Contents:
     """What the caller promises of an integer tensor: entries are from `low` to `high` wherever `where` holds.
 
-    `where` is a condition on the tensor's dimensions, by name, and on the family's `values`.
+    `where` is a condition on the tensor's dimensions, by name, and on the family's `values`. `rising` entries are `low`
+    first and `high` last, and none is less than the one before it, like the offsets of ragged rows. Of `distinct`
+    entries no two are equal, like the slots that new tokens go to.
     """
 
     tensor: str
     low: str
     high: str
     where: str = "true"
+    rising: bool = False
+    distinct: bool = False
 
 
 @dataclass(frozen=True)

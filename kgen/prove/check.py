@@ -3,24 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from kgen.algebra import Certificate, Status
 from kgen.plan.model import Plan
 from kgen.plan.obligation import Obligation as HostObligation
-from kgen.prove.facts import Fact, Launch
-from kgen.prove.frontend import Frontend, Lowered
+from kgen.prove.frontend import Frontend
 from kgen.prove.host import prove_host
 from kgen.prove.launchers import LauncherCase, LauncherError, cases
 from kgen.prove.launchers.module import Module
-from kgen.prove.obligations.argument_types import in_32_bits, narrow
+from kgen.prove.lowering import (
+    Key,
+    key_of,
+    needed_signatures,
+    plain,
+    readable,
+    small_signatures,
+    small_values,
+)
+from kgen.prove.machine_code import machine_order
 from kgen.prove.obligations.masks import MaskVerdict
 from kgen.prove.obligations.model import Obligation
 from kgen.prove.replaying import Replayer
-from kgen.prove.ttir import Function, TtirError, read
-from kgen.prove.world import prove_world
-from kgen.render.launch import Signature, signatures
+from kgen.prove.ttir import Function
+from kgen.prove.world import WorldProof, prove_world
 from kgen.render.model import Launcher
 
 TIMEOUT = 120.0
@@ -65,31 +72,45 @@ def prove(
             worlds = list(cases(plan, launchers, module))
         except LauncherError as error:
             return Proof(host, (_not_followed(error),), ())
-        needed, missing = _needed(worlds, launchers)
-        unpinned = _in_32_bits(worlds, needed)
+        needed, missing = needed_signatures(worlds, launchers)
+        unpinned = small_signatures(worlds, needed)
         lowered, narrowed = (
-            frontend.lower(text, [_plain(one) for one in some], plan.targets, timeout)
+            frontend.lower(text, [plain(one) for one in some], plan.targets, timeout)
             for some in (needed.values(), unpinned)
         )
-    functions, refused = _functions(lowered)
-    narrow_functions, _ = _functions(narrowed)
-    found: list[Obligation] = [*missing, *refused]
+        functions, refused = readable(lowered)
+        narrow_functions, _ = readable(narrowed)
+        found: list[Obligation] = [*missing, *refused]
+        found += machine_order(frontend, text, plan.targets, worlds, functions, needed, timeout)
     seen: list[MaskVerdict] = []
     certificates: list[Certificate] = []
     replayer = Replayer(text, plan, manifest)
     for number, small in _rounds(functions, narrow_functions):
-        for one in map(_small_values, worlds) if small else worlds:
+        for one in map(small_values, worlds) if small else worlds:
             kernels = _kernels(
                 one, {**functions, **narrow_functions} if small else functions, number
             )
             if kernels:
-                proof = prove_world(one.world, one.launcher.function, kernels)
+                proof = _proved(one, kernels)
                 found += replayer.refuted(one, proof.obligations)
                 found.append(_rechecked(one, proof.certificates))
                 seen += proof.masks
                 certificates += proof.certificates
         worlds = list(cases(plan, launchers, module))  # a proof leaves its variables in a space
+    found += _unreached(launchers, found)
     return Proof(host, tuple(_merged(found)), tuple(_idle(seen)), tuple(certificates))
+
+
+def _proved(one: LauncherCase, kernels: Sequence[Function]) -> WorldProof:
+    """The proof of one world; where the prover itself fails, nothing is known."""
+    launcher = one.launcher.function
+    try:
+        return prove_world(one.world, launcher, kernels)
+    except Exception as error:  # whatever it is, it must not hide what else is found
+        says = "the prover follows the kernels"
+        evidence = f"it failed: {type(error).__name__}: {error}"
+        failed = Obligation(launcher, "", "understood", says, Status.UNKNOWN, evidence)
+        return WorldProof((failed,), (), ())
 
 
 def _host(text: str, plan: Plan, launchers: Sequence[Launcher]) -> tuple[HostObligation, ...]:
@@ -98,105 +119,6 @@ def _host(text: str, plan: Plan, launchers: Sequence[Launcher]) -> tuple[HostObl
     except (SyntaxError, LookupError) as error:
         says = "the host code can be followed"
         return (HostObligation("", "understood", says, Status.UNKNOWN, str(error)),)
-
-
-Key = tuple[str, tuple[tuple[str, object], ...]]
-
-
-def _key(function: str, constants: Mapping[str, object]) -> Key:
-    return function, tuple(sorted(constants.items()))
-
-
-def _needed(
-    worlds: Iterable[LauncherCase], launchers: Sequence[Launcher]
-) -> tuple[dict[Key, Signature], list[Obligation]]:
-    """The signatures that are launched; a launch outside the pinned set is an obligation that fails."""
-    pinned = {_key(one.function, one.constants): one for one in signatures(launchers)}
-    needed: dict[Key, Signature] = {}
-    missing: list[Obligation] = []
-    for one in worlds:
-        for launch in one.world.launches:
-            key = _key(launch.function, launch.constants)
-            if key in pinned:
-                needed[key] = pinned[key]
-            else:
-                missing.append(_unpinned(one, launch))
-    return needed, missing
-
-
-def _in_32_bits(worlds: Iterable[LauncherCase], needed: Mapping[Key, Signature]) -> list[Signature]:
-    """What Triton makes of small values, where a parameter of 64 bits has no annotation that says so."""
-    found: dict[Key, Signature] = {}
-    for one in worlds:
-        for launch in one.world.launches:
-            key = _key(launch.function, launch.constants)
-            signature = needed.get(key)
-            wide = [n for n in narrow(launch) if signature and signature.types.get(n) == "i64"]
-            if wide:
-                types = {**signature.types, **dict.fromkeys(wide, "i32")}
-                found[key] = replace(signature, types=types)
-    return list(found.values())
-
-
-def _small_values(one: LauncherCase) -> LauncherCase:
-    """The world in which every parameter without an annotation has room in 32 bits."""
-    facts = [
-        Fact(in_32_bits(launch.arguments[name].value), f"{name} has room in 32 bits")
-        for launch in one.world.launches
-        for name in narrow(launch)
-    ]
-    return replace(one, world=replace(one.world, facts=(*one.world.facts, *facts)))
-
-
-def _unpinned(one: LauncherCase, launch: Launch) -> Obligation:
-    constants = ", ".join(f"{name}={value}" for name, value in launch.constants.items())
-    return Obligation(
-        one.launcher.function,
-        launch.function,
-        "signatures",
-        "every launch has a signature of the pinned set",
-        Status.UNKNOWN,
-        f"{launch.function} with {constants} is none of them",
-        launch.line,
-    )
-
-
-def _plain(signature: Signature) -> dict[str, object]:
-    return {
-        "function": signature.function,
-        "signature": dict(signature.types),
-        "constants": dict(signature.constants),
-        "divisible_by_16": list(signature.divisible),
-        "num_warps": signature.num_warps,
-        "num_stages": signature.num_stages,
-    }
-
-
-def _functions(
-    lowered: Iterable[Lowered],
-) -> tuple[dict[Key, list[Function]], list[Obligation]]:
-    """The kernels of each signature, one for each text that the targets make of it, and what could not be read."""
-    found: dict[Key, list[Function]] = {}
-    refused: list[Obligation] = []
-    texts: set[tuple[Key, str]] = set()
-    for one in lowered:
-        key = _key(one.function, one.constants)
-        kept = found.setdefault(key, [])
-        if (key, one.text) in texts:
-            continue
-        texts.add((key, one.text))
-        try:
-            if one.refused:
-                raise TtirError(one.refused)
-            kept.append(read(one.text, one.file))
-        except TtirError as error:
-            refused.append(_unread(one, str(error)))
-    return found, refused
-
-
-def _unread(one: Lowered, reason: str) -> Obligation:
-    says = f"{one.function} can be read for {one.target}"
-    return Obligation("", one.function, "understood", says, Status.UNKNOWN, reason)
 
 
 def _rounds(
@@ -214,7 +136,8 @@ def _kernels(
 ) -> list[Function]:
     """The kernels of a launcher, of the texts with that number; none where one could not be read, or all are proved."""
     choices = [
-        functions.get(_key(launch.function, launch.constants), []) for launch in one.world.launches
+        functions.get(key_of(launch.function, launch.constants), [])
+        for launch in one.world.launches
     ]
     if not all(choices) or number >= max(map(len, choices), default=0):
         return []
@@ -237,6 +160,15 @@ def _rechecked(one: LauncherCase, certificates: Iterable[Certificate]) -> Obliga
 def _not_followed(error: LauncherError) -> Obligation:
     says = "every launcher is followed"
     return Obligation("", "", "understood", says, Status.UNKNOWN, error.message, error.line)
+
+
+def _unreached(launchers: Iterable[Launcher], found: Iterable[Obligation]) -> Iterator[Obligation]:
+    """A launcher of which nothing was to be proved, for no call is possible: its facts contradict each other."""
+    proved = {one.launcher for one in found if one.subject not in ("certificates", "")}
+    for launcher in launchers:
+        if launcher.function not in proved:
+            says, evidence = "some call leads here", "nothing was to be proved of its kernels"
+            yield Obligation(launcher.function, "", "reached", says, Status.UNKNOWN, evidence)
 
 
 def _merged(found: Iterable[Obligation]) -> Iterable[Obligation]:

@@ -30,11 +30,14 @@ class Fact:
 class Contents:
     """What the entries of an integer tensor are: from `table.low` to `table.high`.
 
-    The entry with coordinates c is promised to be so where `promised(c)` holds.
+    The entry with coordinates c is promised to be so where `promised(c)` holds. `rising` entries are `table.low` first
+    and `table.high` last, and none is less than the one before it. Of `distinct` entries no two are equal.
     """
 
     table: Table
     promised: Callable[[tuple[Poly, ...]], Formula]
+    rising: bool = False
+    distinct: bool = False
 
 
 @dataclass(frozen=True)
@@ -42,8 +45,8 @@ class TensorFacts:
     """A tensor as a kernel sees it: `dims` name its dimensions, strides count elements.
 
     The element with coordinates c lies at the sum of c * strides; each c is from 0 to its extent - 1. `element` is
-    MLIR's name of the type. `role` is `input`, `output`, `scratch`, or `state` for what is 0 before every call.
-    `contents` is there for integer inputs.
+    MLIR's name of the type. `role` is `input`, `output`, `scratch`, `state` for what is 0 before every call, or
+    `updated` for what kernels overwrite in part. `contents` is there for integer inputs.
     """
 
     name: str
@@ -98,11 +101,15 @@ class Launch:
 
 @dataclass(frozen=True)
 class Part:
-    """What a coordinate says of an index: all of it, its quotient by `divisor`, or its remainder."""
+    """What a coordinate says of an index: all of it, its quotient by `divisor`, or its remainder.
+
+    With `first` the coordinate is that entry plus the part, as in lists that lie one behind the other.
+    """
 
     index: str
     kind: Literal["whole", "quotient", "remainder"] = "whole"
     divisor: Poly = Poly.of(1)
+    first: EntryOf | None = None
 
 
 @dataclass(frozen=True)

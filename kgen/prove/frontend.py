@@ -21,7 +21,7 @@ FOREIGN = ("TRITON_", "MLIR_", "LLVM_")
 
 @dataclass(frozen=True)
 class Lowered:
-    """One signature for one target: the TTIR, or why there is none. `file` is the path that its locations name."""
+    """One signature for one target: its text, or why there is none. `file` is the path that TTIR's locations name."""
 
     function: str
     constants: Mapping[str, Any]
@@ -70,14 +70,34 @@ class Frontend:
         targets: Sequence[str],
         timeout: float,
     ) -> list[Lowered]:
-        """Every signature for every target. A worker that dies or is too slow leaves a reason for all of them."""
+        """The TTIR of every signature for every target. A worker that dies or is too slow leaves a reason for all."""
+        return self._called("lower", text, signatures, targets, timeout)
+
+    def assemble(
+        self,
+        text: str,
+        signatures: Sequence[Mapping[str, Any]],
+        targets: Sequence[str],
+        timeout: float,
+    ) -> list[Lowered]:
+        """The same with PTX, or with assembly where the target has no PTX."""
+        return self._called("assemble", text, signatures, targets, timeout)
+
+    def _called(
+        self,
+        verb: str,
+        text: str,
+        signatures: Sequence[Mapping[str, Any]],
+        targets: Sequence[str],
+        timeout: float,
+    ) -> list[Lowered]:
         path = Path(self._folder.name, "submission.py")
         path.write_text(text, encoding="utf-8")
         found = []
         for target in targets:
             payload = {"source": str(path), "target": target, "signatures": list(signatures)}
             try:
-                answers = self._worker.call("lower", payload, timeout)["texts"]
+                answers = self._worker.call(verb, payload, timeout)["texts"]
             except WorkerFailure as failure:
                 answers = [{"refused": failure.message}] * len(signatures)
             for signature, answer in zip(signatures, answers, strict=True):

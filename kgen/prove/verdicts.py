@@ -18,9 +18,10 @@ HOST = "host"
 
 @dataclass(frozen=True)
 class Verdicts:
-    """Obligations and always-true masks as plain data, and what a person should act on."""
+    """Obligations as plain data, what they assume of the caller, and what a person should act on."""
 
     obligations: tuple[Mapping[str, Any], ...]
+    promises: tuple[str, ...]
     findings: tuple[Diagnostic, ...]
 
 
@@ -40,11 +41,13 @@ def verdicts(
     from kgen.prove.frontend import triton_version
     from kgen.prove.record import find, keep, record_key
 
-    kept = None
-    folder = None if cache is None else cache / "proved"
-    key = record_key(text, spec.sha256, templates.sha256(), _code(), triton_version())
-    if folder is not None:
-        kept = find(folder, key, text)
+    triton = triton_version()
+    folder, key = None if cache is None else cache / "proved", ""
+    try:
+        key = record_key(text, spec.sha256, templates.sha256(), _code(), triton)
+    except SyntaxError:
+        folder = None
+    kept = None if folder is None else find(folder, key, text)
     if kept is None:
         kept = _proved(spec, templates, text, manifest)
         if folder is not None:
@@ -54,7 +57,7 @@ def verdicts(
         *_findings(spec, manifest, obligations, file),
         *_idle(spec, manifest, kept["masks"], file),
     )
-    return Verdicts(obligations, findings)
+    return Verdicts(obligations, tuple(kept["promises"]), findings)
 
 
 def _code() -> str:
@@ -68,6 +71,7 @@ def _proved(
 ) -> Mapping[str, Any]:
     from kgen.plan.build import build
     from kgen.prove.check import prove
+    from kgen.prove.promises import promises
     from kgen.render.environment import workshop
     from kgen.render.kernels import launchers
 
@@ -90,7 +94,8 @@ def _proved(
         }
         for one in proof.idle
     ]
-    return {"obligations": [*host, *kernels], "masks": masks}
+    found = {"obligations": [*host, *kernels], "masks": masks, "promises": list(promises(plan))}
+    return found
 
 
 def _regimes(manifest: Mapping[str, Any]) -> dict[str, str]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
-from kgen.algebra import Certificate, Status, contradictory, find_point
+from kgen.algebra import Certificate, Formula, Poly, Status, contradictory, find_point
 from kgen.prove.facts import World
 from kgen.prove.obligations.argument_types import argument_types
 from kgen.prove.obligations.bounds import bounds
@@ -14,12 +16,15 @@ from kgen.prove.obligations.engine import Engine
 from kgen.prove.obligations.initialised import initialised
 from kgen.prove.obligations.masks import MaskVerdict, masks
 from kgen.prove.obligations.model import Obligation
-from kgen.prove.obligations.once import places, read_once, written_at_most_once, written_once
+from kgen.prove.obligations.once import read_once, written_at_most_once, written_once
+from kgen.prove.obligations.place import Place, places
 from kgen.prove.obligations.order import dependent, last_block
+from kgen.prove.obligations.stored import stored_value
 from kgen.prove.obligations.tickets import Ticket, tickets
 from kgen.prove.obligations.understood import understood
 from kgen.prove.obligations.widths import widths
 from kgen.prove.reader import Reader, Reading
+from kgen.prove.reader.values import Integer
 from kgen.prove.ttir import Function
 
 
@@ -68,28 +73,45 @@ def _empty(engine: Engine, launcher: str) -> WorldProof:
 
 
 def _readings(engine: Engine, functions: Sequence[Function]) -> list[Reading]:
-    """The kernels, read. Entries of a table that a kernel of the launcher writes are not what was promised."""
-    readings = _read(engine, functions, frozenset())
-    written = frozenset(
+    """The kernels, read. Entries of a tensor that a kernel of the launcher writes are not what was promised; what they
+    are is known where one statement of an earlier launch wrote them.
+    """
+    readings = _read(engine, functions, Counter())
+    writes = Counter(
         access.tensor
         for reading in readings
         for access in reading.accesses
         if access.kind != "load"
     )
-    tables = {name for name, tensor in engine.world.tensors.items() if tensor.contents is not None}
-    return _read(engine, functions, written) if written & tables else readings
+    loaded = {
+        access.tensor
+        for reading in readings
+        for access in reading.accesses
+        if isinstance(access.result, Integer)
+    }
+    return _read(engine, functions, writes) if set(writes) & loaded else readings
 
 
-def _read(engine: Engine, functions: Sequence[Function], written: frozenset[str]) -> list[Reading]:
+def _read(engine: Engine, functions: Sequence[Function], writes: Counter[str]) -> list[Reading]:
     launches = engine.world.launches
     names = [launch.function for launch in launches]
-    return [
-        Reader(engine, launch, function, _unique(names, number, written), written).read()
-        for number, (launch, function) in enumerate(zip(launches, functions, strict=True))
-    ]
+    found: list[Reading] = []
+
+    def stored(tensor: str, offset: Poly, where: Sequence[Formula]) -> Poly | None:
+        before = places(launches[: len(found)], found, [()] * len(found), tensor, ("store",))
+        role = engine.world.tensors[tensor].role
+        if role != "scratch" or writes[tensor] != 1 or len(before) != 1:
+            return None
+        return stored_value(engine, before[0], found[before[0].number], offset, where)
+
+    for number, (launch, function) in enumerate(zip(launches, functions, strict=True)):
+        name = _unique(names, number, bool(writes))
+        reader = Reader(engine, launch, function, name, frozenset(writes), stored)
+        found.append(reader.read())
+    return found
 
 
-def _unique(names: Sequence[str], number: int, written: frozenset[str]) -> str:
+def _unique(names: Sequence[str], number: int, written: bool) -> str:
     """A name for a launch: the kernel's, with a number where it is launched twice, marked where it is read again."""
     name = names[number].removesuffix("_kernel") + ("'" if written else "")
     return name if names.count(names[number]) == 1 else f"{name}{number}"
@@ -109,6 +131,9 @@ def _whole(
         elif tensor.role == "scratch":
             found += written_at_most_once(engine, launcher, tensor, stores)
             found += consumed(engine, launcher, loads, stores)
+        elif tensor.role == "updated":
+            found += written_at_most_once(engine, launcher, tensor, stores)
+            found += map(partial(_read_back, launcher), loads if stores else ())
         elif tensor.role == "input" and stores:
             found.append(_input_written(launcher, stores[0]))
         if tensor.role in ("output", "scratch"):
@@ -119,7 +144,14 @@ def _whole(
     return found
 
 
-def _input_written(launcher: str, place) -> Obligation:
+def _read_back(launcher: str, place: Place) -> Obligation:
+    says = f"{place.access.tensor} is not read where kernels overwrite it"
+    kernel, line = place.launch.function, place.access.line
+    evidence = place.access.operation.text
+    return Obligation(launcher, kernel, "order", says, Status.UNKNOWN, evidence, line)
+
+
+def _input_written(launcher: str, place: Place) -> Obligation:
     says = f"{place.access.tensor} is an input, and only read"
     return Obligation(
         launcher,

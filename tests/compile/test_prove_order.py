@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -12,8 +13,12 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "proving"))
 from subjects import Subject, T, functions_of, parameters_of, proofs_of, world  # noqa: E402
 
 from kgen.algebra import Status  # noqa: E402
+from kgen.prove.frontend import Frontend  # noqa: E402
+from kgen.prove.lowering import key_of  # noqa: E402
+from kgen.prove.machine_code import machine_order  # noqa: E402
 from kgen.prove.obligations.model import Obligation  # noqa: E402
 from kgen.prove.world import prove_world  # noqa: E402
+from kgen.render.launch import Signature  # noqa: E402
 
 KERNELS = Path(__file__).with_name("kernels")
 FILE = KERNELS / "last_block.py"
@@ -132,3 +137,78 @@ def test_a_dependent_launch_waits_before_it_touches_what_the_one_before_wrote():
 def test_a_dependent_launch_that_does_not_wait_in_time_is_not_proved(function):
     (found,) = overlapping(function)
     assert found.status is Status.UNKNOWN and "does not wait" in found.evidence
+
+
+# ---------------------------------------------------------------- machine code
+
+
+def in_machine_code(*subjects: Subject) -> list[Obligation]:
+    """What the PTX of the launches of these kernels keeps, as `prove` asks."""
+    parameters = parameters_of(FILE)
+    functions = functions_of(FILE, subjects)
+    built = world(subjects, [parameters[one.function] for one in subjects])
+    case = SimpleNamespace(world=built, launcher=SimpleNamespace(function="launch"))
+    keys = [key_of(one.function, one.constants) for one in subjects]
+    signatures = [_signature(one, parameters[one.function]) for one in subjects]
+    with Frontend() as frontend:
+        return list(
+            machine_order(
+                frontend,
+                FILE.read_text(),
+                ["sm_90"],
+                [case],
+                {key: [function] for key, function in zip(keys, functions)},
+                dict(zip(keys, signatures)),
+                300,
+            )
+        )
+
+
+def _signature(subject: Subject, parameters: list[str]) -> Signature:
+    plain = subject.signature(parameters)
+    return Signature(subject.function, plain["signature"], subject.constants, (), 4, 2, regimes=())
+
+
+def test_the_machine_code_of_an_honest_reduction_is_asked_and_keeps_its_order():
+    found = in_machine_code(reduction("honest"))
+    assert len(found) == 4 and {one.status for one in found} == {Status.PROVED}
+    assert all(one.says.startswith("for sm_90, ") and one.kernel == "honest" for one in found)
+
+
+@pytest.mark.parametrize("function", ["no_barrier", "relaxed", "no_reset"])
+def test_machine_code_that_lacks_something_is_not_proved(function):
+    found = in_machine_code(reduction(function))
+    assert any(one.status is Status.UNKNOWN for one in found)
+
+
+def test_machine_code_of_kernels_without_order_is_not_made():
+    copy = {"BLOCK": 128}
+    tensors = {"p_x": T("fp32", 1024), "p_out": T("fp32", 1024, role="output")}
+    assert in_machine_code(Subject("never_waits", tensors, grid=[8], constants=copy)) == []
+
+
+@pytest.mark.parametrize(("function", "status"), [("waits", "proved"), ("never_waits", "unknown")])
+def test_machine_code_of_a_dependent_launch_waits_before_what_it_shares(function, status):
+    copy = {"BLOCK": 128}
+    before = {"p_x": T("fp32", 1024), "p_y": T("fp32", 1024, role="scratch")}
+    first = Subject("first", before, grid=[8], constants=copy)
+    second = Subject(
+        function,
+        {"p_y": T("fp32", 1024, role="scratch"), "p_out": T("fp32", 1024, role="output")},
+        grid=[8],
+        constants=copy,
+        dependent=True,
+    )
+    built = world([first, second], [["p_x", "p_y", "BLOCK"], ["p_y", "p_out", "BLOCK"]])
+    parameters = parameters_of(FILE)[function]
+    case = SimpleNamespace(world=built, launcher=SimpleNamespace(function="launch"))
+    plain = Subject(
+        function,
+        {"p_x": T("fp32", 1024), "p_out": T("fp32", 1024, role="output")},
+        constants=copy,
+    )
+    needed = {key_of(function, copy): _signature(plain, parameters)}
+    with Frontend() as frontend:
+        text = FILE.read_text()
+        (found,) = machine_order(frontend, text, ["sm_90"], [case], {}, needed, 300)
+    assert str(found.status) == status

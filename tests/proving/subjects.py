@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from kgen.algebra import TRUE, Interval, Poly, Space, conjunction, lower, lower_condition
+from kgen.algebra import TRUE, Interval, Poly, Space, lower, lower_condition
 from kgen.expr import parse
 from kgen.families.model import DTYPES
 from kgen.prove.facts import (
@@ -43,7 +43,9 @@ TRITON = {**{name: short for name, (_, short, _) in DTYPES.items()}, "int16": "i
 
 
 class T:
-    """A tensor: its type, its extents, strides where it is not contiguous, its role, the range of its entries."""
+    """A tensor: its type, its extents, strides where it is not contiguous, its role, the range of its entries, and
+    whether these are `rising` or `distinct`.
+    """
 
     def __init__(
         self,
@@ -52,7 +54,10 @@ class T:
         strides: Sequence[str | int] | None = None,
         role: str = "input",
         entries: tuple[str | int, str | int] | None = None,
+        rising: bool = False,
+        distinct: bool = False,
     ):
+        self.rising, self.distinct = rising, distinct
         self.dtype, self.extents, self.strides = dtype, extents, strides
         self.role, self.entries = role, entries
 
@@ -136,7 +141,7 @@ def _tensor(space, name, tensor: T, extents, strides, size) -> TensorFacts:
         whole = Interval(-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
         low, high = tensor.entries if tensor.entries is not None else whole
         table = space.table(name, size(low), size(high), whole)
-        contents = Contents(table, lambda place: TRUE)
+        contents = Contents(table, lambda place: TRUE, tensor.rising, tensor.distinct)
     dims = tuple("ijkl"[: len(extents)])
     return TensorFacts(name, ELEMENTS[tensor.dtype], dims, extents, strides, tensor.role, contents)
 

@@ -27,7 +27,7 @@ from kgen.prove.launchers.module import Module, is_kernel
 from kgen.prove.launchers.tensors import Tensors
 from kgen.render.model import Launcher
 
-OPTIONS = ("num_warps", "num_stages")
+OPTIONS = ("num_warps", "num_stages", "launch_pdl")
 
 
 @dataclass(frozen=True)
@@ -168,6 +168,7 @@ class _Walk:
                 constants={n: self._constant(passed[n]) for n in parameters if n in constant},
                 repeats={} if plan is None else self._repeats(plan),
                 line=call.lineno,
+                dependent=_starts_early(call),
                 annotations=annotations,
             )
         )
@@ -210,3 +211,12 @@ class _Walk:
         if value is None:
             raise LauncherError(f"`{ast.unparse(node)}` is no constant here", node.lineno)
         return value
+
+
+def _starts_early(call: ast.Call) -> bool:
+    """Whether a launch may start before the one before it has ended."""
+    given = {keyword.arg: keyword.value for keyword in call.keywords}
+    match given.get("launch_pdl", ast.Constant(False)):
+        case ast.Constant(bool(value)):
+            return value
+    raise LauncherError("launch_pdl is no constant", call.lineno)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping
 
-from kgen.algebra import LowerError, Maybe, Poly, Space, le, lower
+from kgen.algebra import LowerError, Poly, Space, lower
 from kgen.algebra.lower import Meaning
 from kgen.expr import ExprError, parse
 from kgen.prove.launchers.errors import LauncherError
@@ -20,25 +20,13 @@ def integer(node: ast.expr, space: Space, names: Mapping[str, Meaning]) -> Poly:
         case ast.IfExp(
             ast.Compare(ast.Name(name), [ast.Is()], [ast.Constant(None)]), then, otherwise
         ):
-            return _if_none(name, then, otherwise, space, names)
+            absent = name in names and names[name] is None
+            return integer(then if absent else otherwise, space, names)
     try:
         return lower(parse(ast.unparse(node)), space, names)
     except (ExprError, LowerError) as error:
         reason = f"`{ast.unparse(node)}` is no integer expression: {error.message}"
         raise LauncherError(reason, node.lineno) from None
-
-
-def _if_none(
-    name: str, then: ast.expr, otherwise: ast.expr, space: Space, names: Mapping[str, Meaning]
-) -> Poly:
-    meaning = names.get(name)
-    if meaning is None and name in names:
-        return integer(then, space, names)
-    if not isinstance(meaning, Maybe):
-        return integer(otherwise, space, names)
-    present = {**names, name: meaning.value}
-    absent = le(meaning.value, meaning.absent)
-    return space.where(absent, integer(then, space, names), integer(otherwise, space, present))
 
 
 def integers(node: ast.expr, space: Space, names: Mapping[str, Meaning]) -> tuple[Poly, ...]:

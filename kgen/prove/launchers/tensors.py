@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from kgen.algebra import (
     FALSE,
@@ -12,13 +13,12 @@ from kgen.algebra import (
     Poly,
     Space,
     TRUE,
-    conjunction,
     le,
     lower,
     lower_condition,
 )
 from kgen.algebra.lower import Meaning
-from kgen.expr import Name, names as names_of, parse
+from kgen.expr import Name, names as names_of, parse, to_python
 from kgen.families.model import Accesses, Chosen, DTYPES, Lookup, ReadOnce, Tensor
 from kgen.prove.facts import Contents, EntryOf, Fact, Part, Reads, TensorFacts
 
@@ -99,7 +99,7 @@ class Tensors:
                 def promised(place: tuple[Poly, ...]) -> Formula:
                     return self._condition(one.where, dict(zip(names, place)))
 
-                return Contents(table, promised)
+                return Contents(table, promised, one.rising, one.distinct)
         table = self._space.table(tensor.name, INT32.low, INT32.high, INT32)
         return Contents(table, lambda place: TRUE)
 
@@ -125,10 +125,14 @@ class Tensors:
         return Reads(claim.tensor, tuple(claim.over), at, bounds)
 
     def _part(self, text: str) -> Part:
-        """`p`, `p // PAGE` or `p % PAGE`."""
+        """`p`, `p // PAGE` or `p % PAGE`, perhaps behind one of the family's values: `START + p // PAGE`."""
         expr = parse(text)
         if isinstance(expr, Name):
             return Part(expr.id)
+        if expr.op == "+":
+            lookup = self._accesses.values[expr.left.id]
+            first = EntryOf(lookup.tensor, tuple(map(self._part, lookup.at)))
+            return replace(self._part(to_python(expr.right)), first=first)
         kind = {"//": "quotient", "%": "remainder"}[expr.op]
         return Part(expr.left.id, kind, lower(expr.right, self._space, self._meanings))
 

@@ -84,7 +84,8 @@ def _decided(
     for dim, coordinate, extent in zip(tensor.dims, place, tensor.extents):
         verdict = engine.decide(_within(coordinate, extent), *reached(access))
         if verdict.status is not Status.PROVED:
-            evidence = f"{dim} = {engine.text(coordinate)} has to be from 0 to {engine.text(extent)} - 1: {verdict.text}"
+            range_ = f"from 0 to {engine.text(extent)} - 1"
+            evidence = f"{dim} = {engine.text(coordinate)} has to be {range_}: {verdict.text}"
             if verdict.point is None:
                 return Status.UNKNOWN, evidence, None
             programs = tuple(reading.programs.values())

@@ -9,7 +9,9 @@ from kgen.prove.obligations.bounds import located, reached
 from kgen.prove.obligations.digits import Digits, NotDigits
 from kgen.prove.obligations.engine import Engine
 from kgen.prove.obligations.model import Obligation
-from kgen.prove.obligations.once import Place, check_demand, demands_of, single
+from kgen.prove.obligations.once import check_demand, tell
+from kgen.prove.obligations.place import Place, demands_of
+from kgen.prove.obligations.statements import as_one
 from kgen.prove.obligations.tickets import entered
 
 SUBJECT = "exactly once"
@@ -33,8 +35,7 @@ def _read(engine: Engine, store: Place, loads: Sequence[Place]) -> tuple[Status,
     if not loads:
         return Status.UNKNOWN, "no kernel reads it", store.access.line
     try:
-        single(loads)
-        (load,) = loads
+        load = as_one(engine, loads)
         _every(engine, store, load)
         _at_most_once(engine, load)
     except NotDigits as reason:
@@ -86,9 +87,6 @@ def _at_most_once(engine: Engine, load: Place) -> None:
     dropped, _, _ = entered(load.access.path, load.tickets)
     repeated = load.launch.repeats.get(load.access.tensor, ())
     digits = Digits(engine, demands_of(engine, load, {*dropped, *repeated}), reached(load.access))
-    tensor = engine.world.tensors[load.access.tensor]
-    place = located(engine, load.access)
-    for name, poly, extent in zip(tensor.dims, place, tensor.extents):
-        digits.any(name, poly, Poly.of(0), extent)
+    tell(engine, digits, load)
     for variable in digits.missing:
         digits.only_zero(variable)

@@ -2,8 +2,11 @@
 
 A coordinate such as `first + s * chunk + 64 * t + n` is `first` plus a number with the digits n, t and s in the radices
 64 and chunk / 64. If each digit but the last is below its radix, different digits give different numbers; and every
-number from 0 on has digits if no radix is 0. So, with the digits as fresh variables that know no more than that, whoever
+number from 0 on has digits if no radix is 0. Where 64 does not divide chunk, `64 * t + n` is below chunk instead, and
+is itself a number with the digits n and t. So, with the digits as fresh variables that know no more than that, whoever
 proves that they obey what the program demands (grid, loop guards, masks) has proved that the element is reached.
+
+A coordinate that begins with an entry of a table of offsets, which rise, is in the row of that entry.
 
 The quotient and the remainder of one expression count as two digits, which together are that expression.
 """
@@ -11,7 +14,8 @@ The quotient and the remainder of one expression count as two digits, which toge
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from kgen.algebra import (
     Formula,
@@ -24,14 +28,54 @@ from kgen.algebra import (
     substitute,
     substitute_formula,
 )
+from kgen.algebra.definitions import TableEntry
 from kgen.algebra.division import Quotient, Remainder
+from kgen.prove.coordinates import coordinates
+from kgen.prove.facts import TensorFacts
 from kgen.prove.obligations.engine import Engine
 
 MOST_DIGITS = 5
+MOST_CHAINS = 4
+"""Orders of digits that are tried, those with the most multiples first."""
 
 
 class NotDigits(Exception):
     """Why the variables of a program cannot be told from its coordinates."""
+
+
+@dataclass(frozen=True)
+class Chain:
+    """Digits in order from the lowest on. `radices[n]` is what digit n is below; for n in `joined`, all digits up to n
+    are together below the factor of the next, which is `radices[n]` then.
+    """
+
+    order: tuple[int, ...]
+    radices: tuple[Poly, ...]
+    joined: frozenset[int]
+
+    @property
+    def joins(self) -> int:
+        """How many factors are no multiples of the one before; the fewer, the easier to prove."""
+        return len(self.joined)
+
+    def parts(
+        self, digits: Sequence[Poly], factors: Mapping[int, Poly]
+    ) -> Iterator[tuple[Poly, Poly]]:
+        """What has to be below what, for these values of the digits."""
+        total = Poly.of(0)
+        for n, (digit, radix) in enumerate(zip(digits, self.radices)):
+            total = total + factors[self.order[n]] * digit
+            yield (total, radix) if n in self.joined else (digit, radix)
+
+
+@dataclass(frozen=True)
+class _Row:
+    """A row of ragged rows: the table's entries where it begins and where the next one does, and its number."""
+
+    first: Poly
+    behind: Poly
+    place: Poly
+    table: TensorFacts
 
 
 class Digits:
@@ -57,6 +101,10 @@ class Digits:
 
     def any(self, name: str, poly: Poly, low: Poly, high: Poly) -> None:
         """The digits of a coordinate that may have every value from `low` to `high - 1`."""
+        row = self._row(poly)
+        if row is not None:
+            self._ragged(name, row, poly, low, high)
+            return
         size = self._known(high - low)
         factors, rest = self._taken_apart(name, poly - low)
         if rest.terms and not (self._always(eq(rest, 0)) and self.proves(eq(self._known(rest), 0))):
@@ -70,11 +118,53 @@ class Digits:
                     f"{name} is {shown} everywhere, and has {self._engine.text(size)} values"
                 )
             return
-        order, radices = self._chain(name, factors)
-        self._not_zero(radices, ge(size, 1))
-        fresh, total = self._fresh(order, factors)
-        self.facts += [*map(lt, fresh, radices), lt(total, size)]
-        self._settle(order, fresh)
+        chain = self._chain(name, factors)
+        self._not_zero(chain, ge(size, 1))
+        fresh, total = self._fresh(chain.order, factors)
+        self.facts += [*self._limits(chain, fresh, factors), lt(total, size)]
+        self._settle(chain.order, fresh)
+
+    def _row(self, poly: Poly) -> _Row | None:
+        """The row of ragged rows that a coordinate begins with, if it does."""
+        for variable in self._space.concrete(poly).variables:
+            entry = self._space[variable].definition
+            if not isinstance(entry, TableEntry) or not self._depends(Poly.variable(variable)):
+                continue
+            table = self._engine.world.tensors[entry.table.name]
+            if table.contents is None or not table.contents.rising or len(table.extents) != 1:
+                continue
+            where = coordinates(self._space, entry.address, table)
+            if where is None or not self._always(conjunction(entry.mask, entry.promised)):
+                continue
+            (place,) = where
+            if len(place.variables) == 1 and place == Poly.variable(*place.variables):
+                behind = self._space.entry(entry.table, entry.address + table.strides[0])
+                return _Row(Poly.variable(variable), behind, place, table)
+        return None
+
+    def _ragged(self, name: str, row: _Row, poly: Poly, low: Poly, high: Poly) -> None:
+        """Rows one behind the other fill what lies between the first entry and the last: each place is in one row, and
+        each program that has a place is in it.
+        """
+        (index,) = row.place.variables
+        contents, rows = row.table.contents, row.table.extents[0] - 1
+        whole = conjunction(eq(low, contents.table.low), eq(high, contents.table.high))
+        factors, rest = self._taken_apart(name, poly - row.first)
+        within = conjunction(ge(row.place, 0), lt(row.place, rows))
+        total = sum((f * Poly.variable(d) for d, f in factors.items()), Poly.of(0))
+        if index not in self._unknown or not self.proves(whole) or not self._always(within):
+            raise NotDigits(f"{name} is not known to be in the rows of {row.table.name}")
+        if rest.terms or not factors or not self._always(lt(total, row.behind - row.first)):
+            raise NotDigits(f"{name} may lie beyond its row of {row.table.name}")
+        chain = self._chain(name, factors)
+        fresh_row, _ = self._fresh((index,), {index: Poly.of(1)})
+        self.facts += [lt(fresh_row[0], self._known(rows))]
+        self._settle((index,), fresh_row)
+        length = self._known(row.behind - row.first)
+        self._not_zero(chain, ge(length, 1))
+        fresh, total = self._fresh(chain.order, factors)
+        self.facts += [*self._limits(chain, fresh, factors), lt(total, length)]
+        self._settle(chain.order, fresh)
 
     def equal(self, name: str, poly: Poly, value: Poly) -> None:
         """The digits of a coordinate that has to be `value`."""
@@ -84,16 +174,16 @@ class Digits:
             if not self.proves(eq(value, 0)):
                 raise NotDigits(f"{name} is {self._engine.text(poly)} everywhere")
             return
-        order, radices = self._chain(name, factors)
-        if len(order) == 1:
-            self._settle(order, [value])
+        chain = self._chain(name, factors)
+        if len(chain.order) == 1:
+            self._settle(chain.order, [value])
             return
         if not self.proves(ge(value, 0)):
             raise NotDigits(f"{name}: {self._engine.text(value)} may be negative")
-        self._not_zero(radices)
-        fresh, total = self._fresh(order, factors)
-        self.facts += [*map(lt, fresh, radices), eq(total, value)]
-        self._settle(order, fresh)
+        self._not_zero(chain)
+        fresh, total = self._fresh(chain.order, factors)
+        self.facts += [*self._limits(chain, fresh, factors), eq(total, value)]
+        self._settle(chain.order, fresh)
 
     def only_zero(self, variable: int) -> None:
         """A variable that no coordinate tells: it may have one value."""
@@ -149,30 +239,41 @@ class Digits:
             return not self._depends(definition.divisor)
         return variable in self._unknown
 
-    def _chain(self, name: str, factors: Mapping[int, Poly]) -> tuple[tuple[int, ...], list[Poly]]:
-        """The digits from the lowest on, and the radix of each but the last, for what is found so far.
-
-        Where the program runs, no digit is negative and each is below its radix: different digits, different numbers.
-        """
-        for order in itertools.permutations(factors):
-            radices = _radices([factors[digit] for digit in order])
-            if radices is not None:
-                break
-        else:
+    def _chain(self, name: str, factors: Mapping[int, Poly]) -> Chain:
+        """The digits from the lowest on. Where the program runs, no digit is negative and each is below its limit."""
+        reason = None
+        for chain in sorted(_chains(factors), key=lambda chain: chain.joins)[:MOST_CHAINS]:
+            reason = self._fault(name, chain, factors)
+            if reason is None:
+                return chain
+        if reason is None:
             shown = ", ".join(self._engine.text(factor) for factor in factors.values())
-            raise NotDigits(f"{name}: the factors {shown} are no chain of radices")
-        for digit, radix in itertools.zip_longest(order, radices):
-            x = Poly.variable(digit)
-            if not self._always(ge(x, 0)):
-                raise NotDigits(f"{name}: {self._engine.text(x)} may be negative")
-            if radix is not None and not self._always(lt(x, radix)):
-                shown, limit = self._engine.text(x), self._engine.text(radix)
-                raise NotDigits(f"{name}: {shown} may reach {limit}, where the next digit begins")
-        return order, list(map(self._known, radices))
+            reason = f"{name}: the factors {shown} are no chain of radices"
+        raise NotDigits(reason)
 
-    def _not_zero(self, radices: Iterable[Poly], *given: Formula) -> None:
+    def _fault(self, name: str, chain: Chain, factors: Mapping[int, Poly]) -> str | None:
+        """Why different digits might give the same number; None if they never do."""
+        digits = [Poly.variable(digit) for digit in chain.order]
+        for x in digits:
+            if not self._always(ge(x, 0)):
+                return f"{name}: {self._engine.text(x)} may be negative"
+        for part, limit in chain.parts(digits, factors):
+            if not self._always(lt(part, limit)):
+                shown, end = self._engine.text(part), self._engine.text(limit)
+                return f"{name}: {shown} may reach {end}, where the next digit begins"
+        return None
+
+    def _limits(
+        self, chain: Chain, fresh: Sequence[Poly], factors: Mapping[int, Poly]
+    ) -> Iterator[Formula]:
+        """What is known of fresh digits."""
+        known = {digit: self._known(factor) for digit, factor in factors.items()}
+        for part, limit in chain.parts(fresh, known):
+            yield lt(part, self._known(limit))
+
+    def _not_zero(self, chain: Chain, *given: Formula) -> None:
         """No radix is 0, so every number has digits."""
-        for radix in radices:
+        for radix in map(self._known, chain.radices):
             if not self._engine.proves(ge(radix, 1), *given, *self.facts):
                 raise NotDigits(f"the radix {self._engine.text(radix)} may be 0")
 
@@ -236,16 +337,20 @@ class Digits:
         return substitute(self._space, self._seen(self._space.concrete(poly)), self.values)
 
 
-def _radices(factors: Sequence[Poly]) -> list[Poly] | None:
-    """What each factor is to the one before it; None if they are no chain from 1 on."""
-    if factors[0].constant != 1:
+def _chains(factors: Mapping[int, Poly]) -> Iterator[Chain]:
+    """The orders in which digits may be those of one number: the lowest counts ones."""
+    for order in itertools.permutations(factors):
+        if factors[order[0]].constant == 1:
+            steps = [_radix(factors[low], factors[high]) for low, high in itertools.pairwise(order)]
+            radices = [step or factors[high] for step, high in zip(steps, order[1:])]
+            if all(radix.constant != 1 for radix in radices):
+                joined = frozenset(n for n, step in enumerate(steps) if step is None)
+                yield Chain(order, tuple(radices), joined)
+
+
+def _radix(low: Poly, high: Poly) -> Poly | None:
+    """What `high` is to `low`; None if it is no multiple."""
+    if len(low.terms) != 1:
         return None
-    radices = []
-    for small, large in itertools.pairwise(factors):
-        if len(small.terms) != 1:
-            return None
-        radix, rest = large.divide_by_term(small)
-        if rest.terms or not radix.terms or radix.constant == 1:
-            return None
-        radices.append(radix)
-    return radices
+    radix, rest = high.divide_by_term(low)
+    return None if rest.terms or not radix.terms else radix

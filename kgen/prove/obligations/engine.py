@@ -29,7 +29,7 @@ OPEN: frozenset[int] = frozenset()
 QUICK_TRIES = 12
 MIDDLE = 400
 SHORT = 60
-"""Steps of a first search that uses only the nearest premise: few premises mislead less."""
+"""Steps of a search that uses only the nearest premise: few premises mislead less."""
 
 
 @dataclass
@@ -112,9 +112,9 @@ class Engine:
         misleads one is not there for another.
         """
         premise = conjunction(*given)
-        if len(given) > 1 and (found := self._search(goal, given[0], min(SHORT, steps))).proved:
-            return found
         if (found := self._search(goal, premise, min(MIDDLE, steps))).proved:
+            return found
+        if len(given) > 1 and (found := self._search(goal, given[0], min(SHORT, steps))).proved:
             return found
         against = self._sought(goal, premise, min(QUICK_TRIES, tries) if tries else QUICK_TRIES)
         if against.status is Status.REFUTED or steps <= MIDDLE:

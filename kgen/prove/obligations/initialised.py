@@ -9,7 +9,8 @@ from kgen.prove.obligations.bounds import element, located, reached
 from kgen.prove.obligations.digits import Digits, NotDigits
 from kgen.prove.obligations.engine import Engine
 from kgen.prove.obligations.model import Obligation
-from kgen.prove.obligations.once import Place, check_demand, demands_of
+from kgen.prove.obligations.once import check_demand
+from kgen.prove.obligations.place import Place, demands_of
 from kgen.prove.obligations.tickets import Ticket, entered
 
 SUBJECT = "initialised"

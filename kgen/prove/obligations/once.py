@@ -7,7 +7,7 @@ variables pass the grid, the loop guards, the path and the mask.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from kgen.algebra import (
@@ -22,26 +22,16 @@ from kgen.algebra import (
 from kgen.algebra.definitions import TableEntry
 from kgen.algebra.division import Remainder
 from kgen.prove.coordinates import coordinates
-from kgen.prove.facts import EntryOf, Launch, Part, Reads, TensorFacts
+from kgen.prove.facts import EntryOf, Part, Reads, TensorFacts
 from kgen.prove.obligations.bounds import located, reached
 from kgen.prove.obligations.digits import Digits, NotDigits
 from kgen.prove.obligations.engine import Engine
 from kgen.prove.obligations.model import Obligation
-from kgen.prove.obligations.tickets import Ticket, entered
-from kgen.prove.reader import Access, Reading
+from kgen.prove.obligations.place import Place, demands_of
+from kgen.prove.obligations.statements import as_one
+from kgen.prove.obligations.tickets import entered
 
 SUBJECT = "exactly once"
-
-
-@dataclass(frozen=True)
-class Place:
-    """An access with the launch that makes it, the number of that launch, its program ids by name, and its tickets."""
-
-    access: Access
-    launch: Launch
-    number: int
-    programs: Mapping[str, Poly]
-    tickets: Sequence[Ticket] = ()
 
 
 @dataclass(frozen=True)
@@ -52,22 +42,6 @@ class Index:
     poly: Poly
     low: Poly
     high: Poly
-
-
-def places(
-    launches: Sequence[Launch],
-    readings: Sequence[Reading],
-    tickets: Sequence[Sequence[Ticket]],
-    tensor: str,
-    kinds: Sequence[str],
-) -> list[Place]:
-    """All accesses of a tensor of those kinds."""
-    return [
-        Place(access, launch, number, reading.programs, tickets[number])
-        for number, (launch, reading) in enumerate(zip(launches, readings, strict=True))
-        for access in reading.accesses
-        if access.tensor == tensor and access.kind in kinds
-    ]
 
 
 def written_once(
@@ -92,14 +66,14 @@ def written_at_most_once(
 ) -> Iterator[Obligation]:
     """No element of scratch is written twice in a launch, for who reads it would not know which value it finds."""
     says = f"no element of {tensor.name} is written twice"
-    for place in found:
-        kernel, line = place.launch.function, place.access.line
+    for number in sorted({place.number for place in found}):
+        own = [place for place in found if place.number == number]
+        kernel, line = own[0].launch.function, own[0].access.line
         try:
-            single([other for other in found if other.number == place.number])
+            place = as_one(engine, own)
             dropped, _, _ = entered(place.access.path, place.tickets)
             digits = Digits(engine, demands_of(engine, place, dropped), reached(place.access))
-            for name, poly, extent in zip(tensor.dims, _located(engine, place), tensor.extents):
-                digits.any(name, poly, Poly.of(0), extent)
+            tell(engine, digits, place)
             for variable in digits.missing:
                 digits.only_zero(variable)
         except NotDigits as reason:
@@ -111,6 +85,35 @@ def written_at_most_once(
             yield Obligation(
                 launcher, kernel, SUBJECT, says, Status.PROVED, evidence, line, tensor.name
             )
+
+
+def tell(engine: Engine, digits: Digits, place: Place) -> None:
+    """The digits of every coordinate, each of which stays within its dimension: other coordinates, other elements."""
+    tensor = engine.world.tensors[place.access.tensor]
+    for name, poly, extent in zip(tensor.dims, _located(engine, place), tensor.extents):
+        if not engine.proves(conjunction(ge(poly, 0), lt(poly, extent)), *reached(place.access)):
+            raise NotDigits(f"{name} = {engine.text(poly)} may lie outside of its dimension")
+        where = _slot(engine, place, poly)
+        if where is None:
+            digits.any(name, poly, Poly.of(0), extent)
+        for inner, size in where or ():
+            digits.any(name, inner, Poly.of(0), size)
+
+
+def _slot(engine: Engine, place: Place, poly: Poly) -> list[tuple[Poly, Poly]] | None:
+    """For an entry of a table whose entries are distinct, its coordinates there with the table's extents."""
+    entry = engine.space[max(poly.variables)].definition if len(poly.variables) == 1 else None
+    if not isinstance(entry, TableEntry) or poly != Poly.variable(*poly.variables):
+        return None
+    table = engine.world.tensors[entry.table.name]
+    where = coordinates(engine.space, entry.address, table)
+    if where is None or not table.contents.distinct:
+        return None
+    loaded = conjunction(entry.mask, entry.promised)
+    inside = (conjunction(ge(c, 0), lt(c, extent)) for c, extent in zip(where, table.extents))
+    if not engine.proves(conjunction(loaded, *inside), *reached(place.access)):
+        return None
+    return list(zip(where, table.extents))
 
 
 def read_once(engine: Engine, launcher: str, reads: Reads, found: Sequence[Place]) -> Obligation:
@@ -134,15 +137,6 @@ def read_once(engine: Engine, launcher: str, reads: Reads, found: Sequence[Place
     )
 
 
-def single(found: Sequence[Place]) -> None:
-    """One statement alone is followed, and no atomic one: what it adds to is not known."""
-    lines = ", ".join(str(place.access.line) for place in found)
-    if any(place.access.kind == "atomic" for place in found):
-        raise NotDigits(f"an atomic operation does it, in line {lines}")
-    if len(found) > 1:
-        raise NotDigits(f"several statements do it, in lines {lines}")
-
-
 def _located(engine: Engine, place: Place) -> tuple[Poly, ...]:
     found = located(engine, place.access)
     if found is None:
@@ -161,8 +155,8 @@ def _decided(
     first = found[0]
     kernel, line, tensor = first.launch.function, first.access.line, first.access.tensor
     try:
-        single(found)
-        count = one_to_one(engine, first, list(indices(first)), repeated)
+        place = as_one(engine, found)
+        count = one_to_one(engine, place, list(indices(place)), repeated)
     except NotDigits as reason:
         return Obligation(
             launcher, kernel, SUBJECT, says, Status.UNKNOWN, str(reason), line, tensor
@@ -210,27 +204,6 @@ def check_demand(engine: Engine, digits: Digits, condition: Formula, reason: str
         raise NotDigits(f"{reason}: {engine.text(condition)}")
 
 
-def demands_of(engine: Engine, place: Place, free: Set[str]) -> dict[int, Formula]:
-    """What the variables of an access have to obey, by their numbers; the programs of dimensions in `free` may be any."""
-    space, access = engine.space, place.access
-    found: dict[int, Formula] = {}
-    for name, program in place.programs.items():
-        if name not in free and program.variables:
-            (index,) = program.variables
-            found[index] = conjunction(
-                ge(program, 0), lt(program, space.concrete(place.launch.grid[name]))
-            )
-    for axis, size in enumerate(access.shape):
-        if size > 1:
-            lane = space.lane(axis, size)
-            (index,) = lane.variables
-            found[index] = conjunction(ge(lane, 0), lt(lane, size))
-    for loop in access.loops:
-        (index,) = loop.turn.variables
-        found[index] = ge(loop.turn, 0)
-    return found
-
-
 class _Match:
     """The indices of a declared element, from the coordinates of an access."""
 
@@ -255,6 +228,8 @@ class _Match:
         return self._whole
 
     def _part(self, part: Part, poly: Poly) -> None:
+        if part.first is not None:
+            poly = self._behind(part.first, poly)
         key = (part.index, part.divisor)
         if part.kind == "quotient":
             self._quotients[key] = poly
@@ -262,6 +237,18 @@ class _Match:
             self._remainders[key] = poly
         elif self._whole.setdefault(part.index, poly) != poly:
             raise NotDigits(f"two coordinates disagree about {part.index}")
+
+    def _behind(self, part: EntryOf, poly: Poly) -> Poly:
+        """What is left of a coordinate behind an entry of the table."""
+        space = self._engine.space
+        for variable in space.concrete(poly).variables:
+            definition = space[variable].definition
+            if isinstance(definition, TableEntry) and definition.table.name == part.tensor:
+                entry = Poly.variable(variable)
+                self._entry(part, entry)
+                return space.concrete(poly) - entry
+        shown = self._engine.text(poly)
+        raise NotDigits(f"the coordinate {shown} begins with no entry of {part.tensor}")
 
     def _entry(self, part: EntryOf, poly: Poly) -> None:
         """The coordinate is an entry of the table, really loaded wherever it is used."""

@@ -7,10 +7,10 @@ the last program of each group, along one more dimension.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from kgen.algebra import TRUE, AtLeast, Formula, Poly, conjunction, conjuncts, eq
+from kgen.algebra import TRUE, AtLeast, Formula, Poly, conjuncts, eq
 from kgen.prove.facts import Launch
 from kgen.prove.obligations.bounds import located, reached
 from kgen.prove.obligations.digits import Digits, NotDigits

@@ -28,7 +28,7 @@ from kgen.algebra import (
     negate,
 )
 from kgen.prove.reader.machine import Handler, Reader, merged
-from kgen.prove.reader.values import Condition, Data, Integer, Lost, Value
+from kgen.prove.reader.values import Condition, Data, Integer, Value
 from kgen.prove.ttir import Operation
 
 _COMPARISONS: Mapping[str, Callable[[Poly, Poly], Formula]] = {

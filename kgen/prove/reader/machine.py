@@ -6,7 +6,7 @@ which nothing is known, and an obstacle that is reported.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
@@ -18,7 +18,6 @@ from kgen.algebra import (
     Kind,
     Opaque,
     Poly,
-    Space,
     conjunction,
     conjuncts,
     ge,
@@ -58,7 +57,11 @@ def signed(bits: int) -> Interval:
 
 
 class Reader:
-    """Reads one launch of a kernel. `name` tells its variables from those of other launches in the same space."""
+    """Reads one launch of a kernel. `name` tells its variables from those of other launches in the same space.
+
+    Entries of tensors in `written` are not what was promised; `stored(tensor, offset, where)` gives what an earlier
+    launch left in one, where that is known.
+    """
 
     def __init__(
         self,
@@ -67,9 +70,10 @@ class Reader:
         function: Function,
         name: str,
         written: frozenset[str] = frozenset(),
+        stored: Callable[[str, Poly, Sequence[Formula]], Poly | None] = lambda *_: None,
     ):
         self.engine, self.world, self.space = engine, engine.world, engine.space
-        self.name, self.written = name, written
+        self.name, self.written, self.stored = name, written, stored
         self._function, self._launch = function, launch
         self._path: list[Formula] = []
         self._control: list[Needs] = []
@@ -305,7 +309,7 @@ class Reader:
     # Running.
 
     def block(self, block: Block, environment: Environment) -> Operation | None:
-        """Runs the operations of a block in `environment`; returns where it goes on, None where the text leaves it out."""
+        """Runs the operations of a block in `environment`; returns where it goes on, None where the text does not say."""
         from kgen.prove.reader.control import CONTROL
 
         for operation in block.operations:

@@ -74,7 +74,9 @@ def _loaded(
         return reader.unknown(operation, kind)
     tensor = reader.world.tensors[pointer.tensor]
     contents = tensor.contents
-    known = contents is not None and pointer.tensor not in reader.written
+    if pointer.tensor in reader.written:
+        return _left(reader, operation, pointer, mask, other)
+    known = contents is not None
     if not known or pointer.element != tensor.element:
         return reader.unknown(operation, kind)
     place = coordinates(reader.space, pointer.offset, tensor)
@@ -87,6 +89,30 @@ def _loaded(
     )
     needs = pointer.needs | needs_of(other) | (NONE if mask is None else mask.needs)
     return Integer(poly, kind.shape, kind.bits, needs)
+
+
+def _left(
+    reader: Reader,
+    operation: Operation,
+    pointer: Pointer,
+    mask: Condition | None,
+    other: Value | None,
+) -> Value:
+    """What an earlier launch left in a tensor, where that is known."""
+    kind = operation.operand_types[0].pointee()
+    formula = TRUE if mask is None else mask.formula
+    whole = reader.world.tensors[pointer.tensor].element == pointer.element
+    found = None
+    if whole:
+        found = reader.stored(pointer.tensor, pointer.offset, (formula, reader.path()))
+    if found is None:
+        return reader.unknown(operation, kind)
+    needs = pointer.needs | (NONE if mask is None else mask.needs)
+    if formula == TRUE:
+        return Integer(found, kind.shape, kind.bits, needs)
+    masked = other if isinstance(other, Integer) else reader.unknown(operation, kind)
+    poly = reader.space.where(formula, found, masked.poly)
+    return Integer(poly, kind.shape, kind.bits, needs | needs_of(masked))
 
 
 def store(reader: Reader, operation: Operation, pointer: Value, value: Value, *rest: Value) -> None:

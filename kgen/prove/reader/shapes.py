@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from kgen.algebra import Interval, Poly, substitute, substitute_formula
 from kgen.prove.reader.machine import Handler, Reader, signed
-from kgen.prove.reader.values import Condition, Data, Integer, Lost, Pointer, Shape, Value
+from kgen.prove.reader.values import Condition, Integer, Pointer, Shape, Value
 from kgen.prove.ttir import Operation
 
 
@@ -157,7 +157,7 @@ def _reduced(bounds: Interval, inner: set[str], size: int, whole: Interval) -> I
     """Bounds of a reduction over `size` members of `bounds`; the type's where it may wrap around."""
     if inner <= PICKING and inner & {"arith.select", "arith.minsi", "arith.maxsi"}:
         return bounds
-    if inner == {"arith.addi"} and None not in bounds:
+    if inner == {"arith.addi"} and None not in (bounds.low, bounds.high):
         total = bounds.union(bounds.scaled(size))
         return total if total.low >= whole.low and total.high <= whole.high else whole
     return whole

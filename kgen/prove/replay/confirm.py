@@ -11,6 +11,8 @@ from kgen.prove.replay.run import run_grid, run_program
 _SINGLE: frozenset[Kind] = frozenset({"out of range", "wraps", "broken promise"})
 """Claims that one program shows alone, whatever the others do."""
 
+FEW_STEPS = 30_000
+"""Operations of a program that is run alone, where nothing else is tried."""
 MOST_PROGRAMS = 4096
 MOST_ELEMENTS = 1 << 24
 
@@ -34,7 +36,8 @@ def replay(
     instance is too large to run whole.
     """
     if claim.kind in _SINGLE and claim.program is not None:
-        trace = run_program(source, instance, instance.launches[claim.launch], claim.program)
+        launch, steps = instance.launches[claim.launch], None if whole else FEW_STEPS
+        trace = run_program(source, instance, launch, claim.program, most_steps=steps)
         found = _first(claim, findings_of(instance, claim.launch, trace))
         if found is not None:
             return found

@@ -31,13 +31,15 @@ class Machine:
     recorder: Recorder = field(default_factory=Recorder)
     invoke: Callable[[object, list, dict[str, object]], object] | None = None
     """Calls a function of the source, for what takes one as an argument."""
+    most_steps: int | None = None
 
     def step(self, line: int) -> None:
         """Moves to a line. Raises Unsupported where a program does not come to an end."""
         self.recorder.line = line
         self.recorder.steps += 1
-        if self.recorder.steps > MOST_STEPS:
-            raise Unsupported(f"no end within {MOST_STEPS} operations", line)
+        most = self.most_steps or MOST_STEPS
+        if self.recorder.steps > most:
+            raise Unsupported(f"no end within {most} operations", line)
 
     def truth(self, value: Value, use: str) -> bool:
         """A scalar condition as a Python bool; `use` says what depends on it."""

@@ -26,6 +26,7 @@ def run_program(
     *,
     memory: Memory | None = None,
     policy: Policy = "refuse",
+    most_steps: int | None = None,
 ) -> Trace:
     """Runs one program of one launch and gives what it did.
 
@@ -35,7 +36,8 @@ def run_program(
     """
     parsed = parse(source)
     function = parsed.function(launch.function)
-    machine = Machine(memory or Memory(instance.tensors), program, launch.grid, policy)
+    found = memory or Memory(instance.tensors)
+    machine = Machine(found, program, launch.grid, policy, most_steps=most_steps)
     _run(parsed, function, launch, machine)
     return machine.recorder.finish(launch.function, program)
 

@@ -38,8 +38,9 @@ class Operation:
     """One operation.
 
     `keywords` are the bare words between its name and its operands (`slt`, `acq_rel`, `gpu`), `text` is its
-    first line without locations. `successors` are the blocks that a branch goes to, with what it binds there. `number` counts operations in the order of the text, so it tells two of one
-    kind apart; `line` is the line of the source file, 0 where the text names none.
+    first line without locations. `successors` are the blocks that a branch goes to, with what it binds there. `number`
+    counts operations in the order of the text, so it tells two of one kind apart; `line` is that of the source file, 0
+    where the text names none.
     """
 
     name: str

@@ -616,3 +616,121 @@ def assembly_that_may_do_anything(o, B: tl.constexpr):
         1,
     )
     tl.store(o + tl.arange(0, B), 0.0)
+
+
+@triton.jit
+def two_stores_interleave(x, o, N, B: tl.constexpr):
+    n = tl.program_id(0) * B + tl.arange(0, B)
+    tl.store(o + 2 * n, tl.load(x + n, mask=n < N), mask=n < N)
+    tl.store(o + 2 * n + 1, tl.load(x + n, mask=n < N), mask=n < N)
+
+
+@triton.jit
+def two_stores_meet(x, o, N, B: tl.constexpr):
+    n = tl.program_id(0) * B + tl.arange(0, B)
+    tl.store(o + 2 * n, tl.load(x + n, mask=n < N), mask=n < N)
+    tl.store(o + 2 * n + 2, tl.load(x + n, mask=n < N), mask=n < N - 1)
+
+
+@triton.jit
+def one_of_two_stores_is_short(x, o, N, B: tl.constexpr):
+    n = tl.program_id(0) * B + tl.arange(0, B)
+    tl.store(o + 2 * n, tl.load(x + n, mask=n < N), mask=n < N)
+    tl.store(o + 2 * n + 1, tl.load(x + n, mask=n < N), mask=n < N - 1)
+
+
+@triton.jit
+def halves_of_a_row(x, o, H, B: tl.constexpr):
+    i = tl.program_id(0)
+    for c in tl.range(0, H, B):
+        n = c + tl.arange(0, B)
+        m = n < H
+        left = tl.load(x + i * 2 * H + n, mask=m)
+        right = tl.load(x + i * 2 * H + H + n, mask=m)
+        tl.store(o + i * 2 * H + n, left - right, mask=m)
+        tl.store(o + i * 2 * H + H + n, left + right, mask=m)
+
+
+@triton.jit
+def halves_of_a_row_that_overlap(x, o, H, B: tl.constexpr):
+    i = tl.program_id(0)
+    for c in tl.range(0, H, B):
+        n = c + tl.arange(0, B)
+        m = n < H
+        left = tl.load(x + i * 2 * H + n, mask=m)
+        right = tl.load(x + i * 2 * H + H + n, mask=m)
+        tl.store(o + i * 2 * H + n, left - right, mask=m)
+        tl.store(o + i * 2 * H + H - 1 + n, left + right, mask=m)
+
+
+@triton.jit
+def in_two_branches(x, o, N, F, B: tl.constexpr):
+    n = tl.program_id(0) * B + tl.arange(0, B)
+    if F > 0:
+        tl.store(o + n, tl.load(x + n, mask=n < N), mask=n < N)
+    else:
+        tl.store(o + n, 2 * tl.load(x + n, mask=n < N), mask=n < N)
+
+
+@triton.jit
+def in_two_branches_that_meet(x, o, N, F, B: tl.constexpr):
+    n = tl.program_id(0) * B + tl.arange(0, B)
+    if F > 0:
+        tl.store(o + n, tl.load(x + n, mask=n < N), mask=n < N)
+    if F < 2:
+        tl.store(o + n, 2 * tl.load(x + n, mask=n < N), mask=n < N)
+
+
+@triton.jit
+def in_two_branches_with_a_gap(x, o, N, F, B: tl.constexpr):
+    n = tl.program_id(0) * B + tl.arange(0, B)
+    if F > 0:
+        tl.store(o + n, tl.load(x + n, mask=n < N), mask=n < N)
+    if F < 0:
+        tl.store(o + n, 2 * tl.load(x + n, mask=n < N), mask=n < N)
+
+
+@triton.jit
+def ragged_rows(x, offsets, o, B: tl.constexpr):
+    i = tl.program_id(0)
+    lo = tl.load(offsets + i)
+    hi = tl.load(offsets + i + 1)
+    for c in tl.range(lo, hi, B):
+        n = c + tl.arange(0, B)
+        tl.store(o + n, tl.load(x + n, mask=n < hi), mask=n < hi)
+
+
+@triton.jit
+def ragged_rows_one_short(x, offsets, o, B: tl.constexpr):
+    i = tl.program_id(0)
+    lo = tl.load(offsets + i)
+    hi = tl.load(offsets + i + 1) - 1
+    for c in tl.range(lo, hi, B):
+        n = c + tl.arange(0, B)
+        tl.store(o + n, tl.load(x + n, mask=n < hi), mask=n < hi)
+
+
+@triton.jit
+def ragged_rows_that_overlap(x, offsets, o, T, B: tl.constexpr):
+    i = tl.program_id(0)
+    lo = tl.load(offsets + i)
+    hi = tl.minimum(tl.load(offsets + i + 1) + 1, T)
+    for c in tl.range(lo, hi, B):
+        n = c + tl.arange(0, B)
+        tl.store(o + n, tl.load(x + n, mask=n < hi), mask=n < hi)
+
+
+@triton.jit
+def stored_to_slots(x, slots, o, N, H: tl.constexpr):
+    i = tl.program_id(0)
+    h = tl.arange(0, H)
+    slot = tl.load(slots + i)
+    tl.store(o + slot * H + h, tl.load(x + i * H + h))
+
+
+@triton.jit
+def stored_to_slots_of_others(x, slots, o, N, H: tl.constexpr):
+    i = tl.program_id(0)
+    h = tl.arange(0, H)
+    slot = tl.load(slots + i // 2)
+    tl.store(o + slot * H + h, tl.load(x + i * H + h))
