@@ -1,0 +1,206 @@
+"""Every kernel of every committed file is proved, with symbolic sizes; faults planted in a file are refuted."""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from kgen.algebra import Status
+from kgen.plan.build import build
+from kgen.plan.templates import Templates
+from kgen.prove.check import Proof, prove
+from kgen.render.assemble import raw_text
+from kgen.render.environment import workshop
+from kgen.render.kernels import launchers
+from kgen.spec import load
+
+ROOT = Path(__file__).parents[2]
+QUICK = ("norm/rms_odd", "norm/rms_4096", "attention/gqa8_fp8_page1")
+REST = ("attention/gqa8_bf16_page16", "attention/gqa8_fp8_page64", "attention/gqa7_bf16_page64")
+ALL = (*QUICK, *(pytest.param(name, marks=pytest.mark.full) for name in REST))
+
+
+@functools.cache
+def planned(name: str):
+    plan = build(load(ROOT / "specs" / f"{name}.yaml"))
+    return plan, list(launchers(plan, workshop(Templates())))
+
+
+@functools.cache
+def file(name: str) -> tuple[str, dict]:
+    folder = ROOT / "generated" / name
+    return (folder / "submission.py").read_text(), json.loads(
+        (folder / "manifest.json").read_text()
+    )
+
+
+@functools.cache
+def honest(name: str) -> Proof:
+    return prove(*planned(name), *file(name))
+
+
+def test_every_spec_is_here():
+    found = {
+        str(path.relative_to(ROOT / "specs"))[:-5] for path in (ROOT / "specs").rglob("*.yaml")
+    }
+    assert found == {*QUICK, *REST}
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_a_committed_file_is_wholly_proved(name):
+    proof = honest(name)
+    assert [one for one in proof.kernels if one.status is not Status.PROVED] == []
+    assert [one for one in proof.host if one.status is not Status.PROVED] == []
+    assert proof.clean and proof.certificates
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_every_kernel_of_a_file_has_its_obligations(name):
+    proof = honest(name)
+    text, manifest = file(name)
+    subjects: dict[str, Counter] = {}
+    for one in proof.kernels:
+        subjects.setdefault(one.kernel, Counter())[one.subject] += 1
+    for kernel in manifest["kernels"]:
+        assert {"bounds", "widths", "understood", "argument types"} <= set(subjects[kernel]), kernel
+    lines = text.splitlines()
+    for one in proof.kernels:
+        if one.subject == "bounds":
+            span = " ".join(lines[max(one.line - 9, 0) : one.line + 8])
+            assert "tl.load" in span or "tl.store" in span, one
+
+
+def test_outputs_reads_and_scratch_are_met_exactly_once():
+    says = [one.says for one in honest("attention/gqa8_fp8_page1").kernels]
+    assert "every element of out is written exactly once" in says
+    for cache in ("k_cache", "v_cache"):
+        assert f"{cache} is read exactly once for each b, h, p, d, and nowhere else" in says
+    assert "what is stored to partial_out is read exactly once" in says
+    assert any("partial_max" in one and "finds what was written before" in one for one in says)
+
+
+def test_evidence_reads_like_a_person_wrote_it():
+    found = [
+        one.evidence
+        for one in honest("attention/gqa8_fp8_page1").kernels
+        if one.says.startswith("load k_cache[page, slot, h, d]")
+    ]
+    assert all(
+        "0 <= page < PAGES because block_table is declared so" in evidence for evidence in found
+    )
+
+
+ODD, PAGES = "norm/rms_odd", "attention/gqa8_fp8_page1"
+FAULTS = {
+    "a row too far": (
+        ODD,
+        "p_x + i_t * stride_x_t",
+        "p_x + (i_t + 1) * stride_x_t",
+        "bounds",
+        "T = ",
+    ),
+    "no mask": (ODD, "o_h, mask=m_h, other=0.0)", "o_h)", "bounds", "T = "),
+    "one column more": (ODD, "o_h < H", "o_h <= H", "bounds", "T = "),
+    "one column more without a mask": (
+        "norm/rms_4096",
+        "p_weight + o_h)",
+        "p_weight + o_h + 1)",
+        "bounds",
+        "T = ",
+    ),
+    "lengths beyond the table": (
+        PAGES,
+        "tl.minimum(tl.maximum(tl.load(p_seq_lens + i_b), 0), CAP)",
+        "tl.maximum(tl.load(p_seq_lens + i_b), 0)",
+        "bounds",
+        "CAP",
+    ),
+    "a stride of 32 bits": (
+        PAGES,
+        "stride_k_page: tl.int64",
+        "stride_k_page",
+        "widths",
+        "k_cache.stride(0) = ",
+    ),
+    "keys without a mask": (
+        PAGES,
+        "p_block_table + i_b * stride_block_table_b + o_n, mask=o_n < b_hi, other=0)",
+        "p_block_table + i_b * stride_block_table_b + o_n)",
+        "bounds",
+        "CAP = ",
+    ),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_planted_fault_is_refuted_with_values_that_a_person_can_check(fault):
+    name, before, after, subject, shown = FAULTS[fault]
+    text, manifest = file(name)
+    assert before in text
+    proof = prove(*planned(name), text.replace(before, after, 1), manifest)
+    refuted = [one for one in proof.kernels if one.status is Status.REFUTED]
+    found = [one.evidence for one in refuted if one.subject == subject]
+    assert any(shown in evidence and "program" in evidence for evidence in found), [
+        (one.status, one.subject, one.says, one.evidence)
+        for one in proof.kernels
+        if one.status is not Status.PROVED
+    ]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "what"),
+    [
+        ("split_kernel[(B, HK, SPLITS)](", "split_kernel[(B, HK, SPLITS - 1)](", "exactly once"),
+        (
+            "partial_out = torch.empty((B, HK, SPLITS, 8, D)",
+            "partial_out = torch.empty((B, HK, SPLITS, 7, D)",
+            "bounds",
+        ),
+        ("combine_kernel[(B, HK, 8)](", "combine_kernel[(B, HK, 7)](", "exactly once"),
+    ],
+)
+def test_a_fault_in_a_launcher_is_not_proved(before, after, what):
+    name = "attention/gqa8_fp8_page1"
+    text, manifest = file(name)
+    assert before in text
+    proof = prove(*planned(name), text.replace(before, after, 1), manifest)
+    open_ones = {one.subject for one in proof.kernels if one.status is not Status.PROVED}
+    assert what in open_ones
+
+
+def test_a_file_that_is_not_followed_is_said_to_be():
+    name = "norm/rms_odd"
+    text, manifest = file(name)
+    proof = prove(*planned(name), text.replace("rms_kernel[(T,)](", "rms_kernel[SIZE]("), manifest)
+    assert not proof.clean and {one.subject for one in proof.kernels} == {"understood"}
+    proof = prove(*planned(name), text.replace("def rms_kernel(", "def rms_kernel(("), manifest)
+    assert not proof.clean
+
+
+def test_a_template_that_is_written_by_the_documents_is_wholly_proved(tmp_path):
+    location = importlib.util.spec_from_file_location("documented", ROOT / "tests/documented.py")
+    documented = importlib.util.module_from_spec(location)
+    location.loader.exec_module(documented)
+    spec, folder = documented.write_softmax(ROOT / "docs" / "templates.md", tmp_path)
+    templates = Templates([folder])
+    plan = build(load(spec), templates)
+    shop = workshop(templates)
+    proof = prove(plan, list(launchers(plan, shop)), raw_text(plan, templates))
+    assert proof.clean and {"bounds", "exactly once"} <= {one.subject for one in proof.kernels}
+
+
+def test_a_failure_of_the_prover_is_unknown_and_said(monkeypatch):
+    from kgen.prove import check
+
+    def fails(*_):
+        raise KeyError("what was that")
+
+    monkeypatch.setattr(check, "prove_world", fails)
+    proof = prove(*planned(ODD), *file(ODD))
+    assert not proof.clean
+    assert any("KeyError: 'what was that'" in one.evidence for one in proof.kernels)
