@@ -29,3 +29,18 @@ def test_the_generator_benchmark_measures_processes_variants_checks_and_compilin
     assert all(row["proved"] == row["obligations"] > 0 for row in figures["checks"])
     assert {row["target"] for row in figures["compiling"]} >= {"sm_80", "gfx942"}
     assert "kgen render, filled cache" in done.stdout
+
+
+def test_the_prover_benchmark_measures_processes_and_launchers(root, tmp_path):
+    figures_file = tmp_path / "figures.json"
+    options = ("--runs", "1", "--spec", "rms_odd", "--json", str(figures_file))
+    done = subprocess.run(
+        [sys.executable, str(root / "benchmarks" / "prover.py"), *options],
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
+    assert done.returncode == 0, done.stderr
+    figures = json.loads(figures_file.read_text())
+    assert [row["kgen check"] for row in figures["processes"]] == ["new cache", "filled cache"]
+    assert all(row["proved"] == row["obligations"] > 0 for row in figures["launchers"])
