@@ -12,9 +12,7 @@ Effort is counted in steps, never in time, so that the result is the same on eve
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-
+from kgen.algebra.candidates import Candidate, Candidates, multipliers
 from kgen.algebra.certificate import (
     Assumed,
     Bounded,
@@ -37,20 +35,11 @@ ROUNDS = ((3, 80), (6, 400), (10, 1500), (MAX_DEPTH, 1 << 30))
 """Depths that are tried in turn, and the most steps for each."""
 MAX_TRIED = 2
 NONE_GONE: frozenset[int] = frozenset()
+TRIVIAL = Trivial()
 
 
 class OutOfSteps(Exception):
     """The search took as many steps as it may."""
-
-
-@dataclass(frozen=True)
-class _Candidate:
-    """A fact to eliminate with: given, or of the definition of `owner` on `condition`."""
-
-    fact: Poly
-    owner: int | None = None
-    number: int = 0
-    condition: Formula = TRUE
 
 
 class Elimination:
@@ -68,7 +57,8 @@ class Elimination:
         self._steps = steps
         self._closed = closed
         self._left, self._cut = MAX_DEPTH, False
-        self._stated: dict[int, list[_Candidate]] = {}
+        self._candidates = Candidates(space, closed)
+        self._pairs: dict[tuple[Poly, Poly], tuple[tuple[Poly, Poly], ...]] = {}
         self._found: dict[tuple[Context, Poly], Step] = {}
         self._failed: dict[tuple[Context, Poly, frozenset[int]], int] = {}
 
@@ -97,10 +87,15 @@ class Elimination:
 
     def _proof(self, p: Poly, context: Context, gone: frozenset[int]) -> Step | None:
         """A proof of `p >= 0` that brings back none of the variables in `gone`."""
+        value = p.constant
+        if value is not None:
+            return TRIVIAL if value >= 0 else None
         p = p.tightened()
         at_once = self._at_once(p, context)
-        if at_once is not None or p.constant is not None:
+        if at_once is not None:
             return at_once
+        if self._negative(p):
+            return None
         if self._left == 0:
             self._cut = True
             return None
@@ -123,15 +118,17 @@ class Elimination:
         return step
 
     def _at_once(self, p: Poly, context: Context) -> Step | None:
-        value = p.constant
-        if value is not None:
-            return Trivial() if value >= 0 else None
         low = self._space.interval(p).low
         if low is not None and low >= 0:
             return Bounded()
         if p in context.facts:
             return Assumed()
         return self._found.get((context, p))
+
+    def _negative(self, p: Poly) -> bool:
+        """Whether constant bounds exclude `p >= 0`: only what contradicts them could prove it."""
+        high = self._space.interval(p).high
+        return high is not None and high < 0
 
     def _by_some_variable(self, p: Poly, context: Context, gone: frozenset[int]) -> Step | None:
         for v in sorted(p.variables, reverse=True)[:MAX_TRIED]:
@@ -145,10 +142,12 @@ class Elimination:
             step = self._by_powers(p, v, context, gone)
             if step is not None:
                 return step
-        for candidate in self._candidates(v, context):
-            step = self._combined(p, v, candidate, context, gone)
-            if step is not None:
-                return step
+        slope = p.split(v)[0]
+        for candidate in self._candidates.of(v, context):
+            if gone.isdisjoint(candidate.others):
+                step = self._combined(p, v, slope, candidate, context, gone)
+                if step is not None:
+                    return step
         return None if v in gone else self._by_cases(p, v, context, gone)
 
     def _by_powers(self, p: Poly, v: int, context: Context, gone: frozenset[int]) -> Step | None:
@@ -160,51 +159,38 @@ class Elimination:
             parts.append(part)
         return Powers(v, parts[0], tuple(parts[1:]))
 
-    def _candidates(self, v: int, context: Context) -> Iterator[_Candidate]:
-        """Facts with `v`: given, its own (simplest first), of given variables defined by it."""
-        for fact in context.facts:
-            if v in fact.variables:
-                yield _Candidate(fact)
-        for owner in (v, *sorted(user for user in context.variables if user > v)):
-            if owner in self._closed:
-                continue
-            for candidate in self._own_facts(owner):
-                if v in candidate.fact.variables:
-                    yield candidate
-
-    def _own_facts(self, owner: int) -> list[_Candidate]:
-        """What the definition of a variable says, the simplest first."""
-        found = self._stated.get(owner)
-        if found is None:
-            facts = enumerate(self._space[owner].facts)
-            found = [_Candidate(fact.poly, owner, n, fact.condition) for n, fact in facts]
-            found.sort(key=lambda candidate: _complexity(candidate.fact))
-            self._stated[owner] = found
-        return found
-
     def _combined(
-        self, p: Poly, v: int, candidate: _Candidate, context: Context, gone: frozenset[int]
+        self,
+        p: Poly,
+        v: int,
+        slope: Poly,
+        candidate: Candidate,
+        context: Context,
+        gone: frozenset[int],
     ) -> Step | None:
         """`p >= 0` by the multiple of the candidate that cancels `v`, or lowers its power."""
         fact = candidate.fact
-        if fact.degree(v) != 1 or not gone.isdisjoint(fact.variables - {v}):
-            return None
-        slope, bound = p.split(v)[0], fact.split(v)[0]
         lowers_only = v in slope.variables
         inner = gone if lowers_only else gone | {v}
-        for factor, scale in _multipliers(slope, bound):
+        for factor, scale in self._multipliers(slope, candidate.bound):
             if lowers_only and scale != ONE:
                 continue
             signs = self._all_at_least_zero((scale - 1, factor), context, inner)
             if signs is None:
                 continue
-            origin = self._origin(candidate, context, gone)
+            origin = self._origin(candidate, context)
             if origin is None and candidate.owner is not None:
                 return None
-            rest = self._proof(scale * p - factor * fact + scale - 1, context, inner)
+            rest = self._proof(p.eliminated(scale, factor, fact), context, inner)
             if rest is not None:
                 return Combined(fact, origin, scale, factor, *signs, rest)
         return None
+
+    def _multipliers(self, slope: Poly, bound: Poly) -> tuple[tuple[Poly, Poly], ...]:
+        pairs = self._pairs.get((slope, bound))
+        if pairs is None:
+            pairs = self._pairs[slope, bound] = tuple(multipliers(slope, bound))
+        return pairs
 
     def _all_at_least_zero(
         self, polys: tuple[Poly, ...], context: Context, gone: frozenset[int]
@@ -217,31 +203,33 @@ class Elimination:
             steps.append(step)
         return steps
 
-    def _origin(
-        self, candidate: _Candidate, context: Context, gone: frozenset[int]
-    ) -> FromDefinition | None:
+    def _origin(self, candidate: Candidate, context: Context) -> FromDefinition | None:
         if candidate.owner is None:
             return None
-        condition = self._condition(candidate.condition, context, gone)
+        condition = self._condition(candidate.condition, context)
         if condition is None:
             return None
         return FromDefinition(candidate.owner, candidate.number, condition)
 
-    def _condition(self, formula: Formula, context: Context, gone: frozenset[int]) -> Step | None:
-        """A proof of the condition of a fact, without case splits of its own."""
+    def _condition(self, formula: Formula, context: Context) -> Step | None:
+        """A proof of the condition of a fact, without case splits of its own.
+
+        It is a statement of its own, so it may speak of any variable; and what was found out about
+        it holds for every goal on the way to which it is needed.
+        """
         match formula:
             case AtLeast(poly):
-                return self._proof(poly, context, gone)
+                return self._proof(poly, context, NONE_GONE)
             case And(parts):
                 steps = []
                 for part in parts:
-                    step = self._condition(part, context, gone)
+                    step = self._condition(part, context)
                     if step is None:
                         return None
                     steps.append(step)
                 return Every(tuple(steps))
         if formula == TRUE:
-            return Trivial()
+            return TRIVIAL
         return Assumed() if formula in context.formulas else None
 
     def _by_cases(self, p: Poly, v: int, context: Context, gone: frozenset[int]) -> Step | None:
@@ -267,23 +255,3 @@ class Elimination:
         branch = self._contexts.replace(branch, v, value)
         part = self._proof(p.substitute({v: value}), branch, gone)
         return None if part is None else Replaced(v, value, part)
-
-
-def _complexity(fact: Poly) -> tuple[int, int]:
-    """What a step with the fact is likely to leave: products, then terms."""
-    return max(map(len, fact.terms), default=0), len(fact.terms)
-
-
-def _multipliers(slope: Poly, bound: Poly) -> Iterator[tuple[Poly, Poly]]:
-    """Pairs `(factor, scale)` with `scale * slope == factor * bound`, the scale maybe positive."""
-    common = slope.common_term(bound)
-    factor, scale = slope.divide_by_term(common)[0], bound.divide_by_term(common)[0]
-    if factor == scale:
-        yield ONE, ONE
-    elif factor == -scale:
-        return
-    elif scale.constant is not None:
-        yield (factor, scale) if scale.constant > 0 else (-factor, -scale)
-    else:
-        yield factor, scale
-        yield -factor, -scale

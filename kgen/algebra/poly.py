@@ -121,8 +121,13 @@ class Poly:
 
         `g*q + c >= 0` means `q >= -c/g`, and as `q` is an integer, `q + floor(c/g) >= 0`.
         """
-        divisor = gcd(*(coefficient for monomial, coefficient in self.terms.items() if monomial))
-        if divisor < 2:
+        divisor = 0
+        for monomial, coefficient in self.terms.items():
+            if monomial:
+                divisor = gcd(divisor, coefficient)
+                if divisor == 1:
+                    return self
+        if divisor == 0:
             return self
         return Poly({m: c // divisor for m, c in self.terms.items() if c // divisor})
 
@@ -182,6 +187,18 @@ class Poly:
         for monomial in monomials[1:]:
             common = _intersection(common, monomial)
         return Poly({common: gcd(self.content, other.content)})
+
+    def eliminated(self, scale: Poly, factor: Poly, fact: Poly) -> Poly:
+        """`scale * self - factor * fact + scale - 1`, what a step of elimination leaves to prove."""
+        times, less = scale.constant, factor.constant
+        if times is None or less is None:
+            return scale * self - factor * fact + scale - 1
+        terms = dict(self.terms) if times == 1 else {m: c * times for m, c in self.terms.items()}
+        for monomial, coefficient in fact.terms.items():
+            _accumulate(terms, monomial, -less * coefficient)
+        if times != 1:
+            _accumulate(terms, (), times - 1)
+        return Poly(terms)
 
     def substitute(self, values: Mapping[int, Poly]) -> Poly:
         """The polynomial with variables replaced by polynomials."""
