@@ -2,8 +2,10 @@
 
     python benchmarks/prover.py [--runs N] [--spec TEXT] [--json FILE]
 
-Times of processes are wall-clock seconds from start to exit, with a new cache and with a filled one. Those of launchers
-are processor seconds of the reading and the proofs alone: Triton's front end is timed once for the file.
+Of processes, `wall` is seconds from start to exit and `processor` what they and their children computed, with a new
+cache and with a filled one: on an idle core the two are nearly the same. Those of launchers are processor seconds of the
+reading, the proofs and the second check of their certificates, without Triton's front end. The last lines say which of
+the aims are met, by processor seconds, for what else runs on a machine does not slow those down as much.
 """
 
 from __future__ import annotations
@@ -12,16 +14,18 @@ import argparse
 import json
 import os
 import platform
+import resource
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import kgen
+from kgen.algebra.sympy_check import refused
 from kgen.cli.table import table
 from kgen.plan.build import build
 from kgen.plan.templates import Templates
@@ -34,6 +38,10 @@ from kgen.spec import load
 
 ROOT = Path(__file__).resolve().parents[1]
 SPECS = sorted((ROOT / "specs").rglob("*.yaml"))
+DEMO = "gqa8_fp8_page1"
+KERNEL = 0.1
+CHECKS = {"filled cache": 1.0, "new cache": 5.0}
+"""The most seconds that each may take."""
 Row = dict[str, Any]
 
 
@@ -48,9 +56,9 @@ def processes(path: Path, runs: int) -> list[Row]:
 
 
 def _timed(path: Path, what: str, caches: Iterable[str]) -> Row:
-    seconds = []
+    seconds, processor = [], []
     for cache in caches:
-        start = time.perf_counter()
+        start, before = time.perf_counter(), _children()
         subprocess.run(
             [sys.executable, "-m", "kgen", "check", str(path)],
             env={**os.environ, "KGEN_CACHE": cache},
@@ -58,13 +66,20 @@ def _timed(path: Path, what: str, caches: Iterable[str]) -> Row:
             check=True,
         )
         seconds.append(time.perf_counter() - start)
+        processor.append(_children() - before)
     return {
         "spec": path.stem,
         "kgen check": what,
         "runs": len(seconds),
-        "median": statistics.median(seconds),
-        "least": min(seconds),
+        "wall": statistics.median(seconds),
+        "processor": min(processor),
     }
+
+
+def _children() -> float:
+    """Processor seconds of every process that was started and has ended."""
+    spent = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return spent.ru_utime + spent.ru_stime
 
 
 def kernels(path: Path, runs: int) -> list[Row]:
@@ -80,6 +95,7 @@ def kernels(path: Path, runs: int) -> list[Row]:
         def timed(world, launcher, functions):
             start = time.process_time()
             proof = prove_world(world, launcher, functions)
+            unconfirmed = refused(proof.certificates)
             seconds = time.process_time() - start
             number = next(numbers)
             row = {
@@ -88,8 +104,9 @@ def kernels(path: Path, runs: int) -> list[Row]:
                 "kernels": len(functions),
                 "obligations": len(proof.obligations),
                 "proved": sum(one.status == "proved" for one in proof.obligations),
-                "certificates": len(proof.certificates),
+                "certificates": len(proof.certificates) - len(unconfirmed),
                 "seconds": seconds,
+                "a kernel": seconds / len(functions),
             }
             if number not in rows or seconds < rows[number]["seconds"]:
                 rows[number] = row
@@ -101,6 +118,21 @@ def kernels(path: Path, runs: int) -> list[Row]:
         finally:
             check.prove_world = prove_world
     return list(rows.values())
+
+
+def aims(figures: Row) -> Iterator[str]:
+    """A line for each aim: met or not, and by what."""
+    worst = max(figures["launchers"], key=lambda row: row["a kernel"])
+    yield _aim("a kernel, warm", worst["a kernel"], KERNEL, f"{worst['spec']}, {worst['launcher']}")
+    demo = {row["kgen check"]: row for row in figures["processes"] if row["spec"] == DEMO}
+    for what, most in CHECKS.items():
+        if what in demo:
+            yield _aim(f"kgen check, {what}", demo[what]["processor"], most, DEMO)
+
+
+def _aim(what: str, seconds: float, most: float, where: str) -> str:
+    met = "met" if seconds < most else "NOT met"
+    return f"aim {met}: {what} takes {seconds:.3f} s of {most} s ({where})"
 
 
 def _print(rows: Sequence[Row]) -> None:
@@ -127,6 +159,7 @@ def main() -> None:
     print(f"{versions}, {figures['machine']}\n")
     _print(figures["processes"])
     _print(figures["launchers"])
+    print(*aims(figures), sep="\n")
     if chosen.json:
         chosen.json.write_text(json.dumps(figures, indent=2) + "\n")
 

@@ -41,6 +41,7 @@ class Contexts:
 
     def __init__(self) -> None:
         self._made: dict[tuple, Context] = {}
+        self._grown: dict[tuple, Context] = {}
 
     def make(
         self,
@@ -63,20 +64,28 @@ class Contexts:
 
         A disjunction that has served is dropped: one of its alternatives says more.
         """
-        kept = (f for f in context.formulas if f != source)
-        used = frozenset((source,)) if isinstance(source, int) else frozenset()
-        return self.make((formula, *kept), context.split | used, context.solved)
+        key = (context, formula, source)
+        if key not in self._grown:
+            kept = (f for f in context.formulas if f != source)
+            used = frozenset((source,)) if isinstance(source, int) else frozenset()
+            self._grown[key] = self.make((formula, *kept), context.split | used, context.solved)
+        return self._grown[key]
 
     def replace(self, context: Context, variable: int, value: Poly) -> Context:
         """`context` with `value` for `variable`, and the two inequalities that equate them."""
-        changed = (replaced(formula, variable, value) for formula in context.formulas)
-        x = Poly.variable(variable)
-        equation = (AtLeast(x - value), AtLeast(value - x))
-        return self.make((*changed, *equation), context.split, context.solved | {variable})
+        key = (context, variable, value)
+        if key not in self._grown:
+            changed = (replaced(formula, variable, value) for formula in context.formulas)
+            x = Poly.variable(variable)
+            given = (*changed, AtLeast(x - value), AtLeast(value - x))
+            self._grown[key] = self.make(given, context.split, context.solved | {variable})
+        return self._grown[key]
 
 
 def replaced(formula: Formula, variable: int, value: Poly) -> Formula:
     """`formula` with `value` for `variable`."""
+    if isinstance(formula, AtLeast) and variable not in formula.poly.variables:
+        return formula
     values = {variable: value}
     return transform(formula, lambda poly: poly.substitute(values))
 

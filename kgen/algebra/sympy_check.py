@@ -8,7 +8,7 @@ arguments. Importing this module imports sympy, which costs a third of a second.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import sympy
 from sympy import Expr, expand
@@ -34,9 +34,24 @@ Given = frozenset[Claim]
 
 def recheck(certificate: proof.Certificate) -> bool:
     """Whether sympy's expansion confirms every step of `certificate`."""
-    checker = _Rechecker(certificate.space)
-    given = frozenset(conjuncts_of(checker.meaning.claim(certificate.given)))
-    return checker.entails(given, checker.meaning.claim(certificate.goal), certificate.step)
+    return not refused([certificate])
+
+
+def refused(certificates: Iterable[proof.Certificate]) -> list[proof.Certificate]:
+    """Those of `certificates` that sympy's expansion does not confirm.
+
+    What one certificate of a space shares with another is followed once.
+    """
+    checkers: dict[Space, _Rechecker] = {}
+    found = []
+    for certificate in certificates:
+        space = certificate.space
+        checker = checkers.get(space)
+        if checker is None:
+            checker = checkers[space] = _Rechecker(space)
+        if not checker.confirms(certificate):
+            found.append(certificate)
+    return found
 
 
 class _Rechecker:
@@ -45,6 +60,11 @@ class _Rechecker:
     def __init__(self, space: Space):
         self.meaning = Meaning(space)
         self._passed: set[tuple[proof.Step, Given, Claim]] = set()
+
+    def confirms(self, certificate: proof.Certificate) -> bool:
+        """Whether the certificate's step proves its goal from what it has given."""
+        given = frozenset(conjuncts_of(self.meaning.claim(certificate.given)))
+        return self.entails(given, self.meaning.claim(certificate.goal), certificate.step)
 
     def entails(self, given: Given, goal: Claim, step: proof.Step) -> bool:
         """Whether `step` proves `goal` from `given`."""

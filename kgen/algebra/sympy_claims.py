@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Union
 
 import sympy
@@ -44,6 +45,7 @@ class Said:
 Claim = Union[bool, NonNegative, All, Some, Said]
 
 
+@lru_cache(maxsize=1 << 16)
 def nonnegative(value: Expr) -> Claim:
     value = expand(value)
     if value.is_Integer:

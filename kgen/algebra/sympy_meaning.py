@@ -26,28 +26,39 @@ class Meaning:
 
     def __init__(self, space: Space):
         self._space = space
-        self._constants: dict[int, Expr] = {}
-        for index in range(len(space)):
-            definition = space[index].definition
-            if isinstance(definition, defs.Fixed):
-                self._constants[index] = Integer(definition.value)
         self._ranges: dict[int, Range] = {}
+        self._exprs: dict[Poly, Expr] = {}
+        self._claims: dict[logic.Formula, Claim] = {}
+        self._facts: dict[int, list[tuple[Expr, Claim]]] = {}
 
     def symbol(self, index: int) -> Expr:
         return sympy.Symbol(f"x{index}")
+
+    def _factor(self, index: int) -> Expr:
+        """The symbol of a variable, or the value of a named constant."""
+        definition = self._space[index].definition if self.knows(index) else None
+        constant = isinstance(definition, defs.Fixed)
+        return Integer(definition.value) if constant else self.symbol(index)
 
     def knows(self, index: int) -> bool:
         return 0 <= index < len(self._space)
 
     def expr(self, poly: Poly) -> Expr:
         """A polynomial, with the values of named constants."""
-        products = [
-            sympy.Mul(coefficient, *(self._constants.get(v, self.symbol(v)) for v in monomial))
-            for monomial, coefficient in poly.terms.items()
-        ]
-        return expand(sympy.Add(*products))
+        if poly not in self._exprs:
+            products = [
+                sympy.Mul(coefficient, *map(self._factor, monomial))
+                for monomial, coefficient in poly.terms.items()
+            ]
+            self._exprs[poly] = expand(sympy.Add(*products))
+        return self._exprs[poly]
 
     def claim(self, formula: logic.Formula) -> Claim:
+        if formula not in self._claims:
+            self._claims[formula] = self._claim(formula)
+        return self._claims[formula]
+
+    def _claim(self, formula: logic.Formula) -> Claim:
         match formula:
             case logic.Truth(value):
                 return value
@@ -63,6 +74,11 @@ class Meaning:
 
     def facts(self, index: int) -> list[tuple[Expr, Claim]]:
         """What the definition says is at least 0, each with its condition, in its order."""
+        if index not in self._facts:
+            self._facts[index] = self._stated(index)
+        return self._facts[index]
+
+    def _stated(self, index: int) -> list[tuple[Expr, Claim]]:
         x, new, definition = self.symbol(index), self.expr, self._space[index].definition
         match definition:
             case defs.Fixed(value=value):

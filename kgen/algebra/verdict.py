@@ -73,13 +73,13 @@ def decide(
     """Whether `goal` holds at every point of `space` where `given` does.
 
     A short search for a proof comes first, then a short one for a counterexample, then both in
-    full: `steps` and `tries` bound the effort. Of the variables in `closed` a proof uses the bounds
+    full, unless that is the same: `steps` and `tries` bound the effort. Of the variables in `closed` a proof uses the bounds
     and not the definition, which keeps it from getting lost there. If `given` holds nowhere,
     everything is proved; `contradictory` tells.
     """
     against = conjunction(given, negate(goal))
     efforts = ((min(steps, QUICK_STEPS), min(tries, QUICK_TRIES)), (steps, tries))
-    for share, draws in efforts if tries else efforts[1:]:
+    for share, draws in dict.fromkeys(efforts if tries else efforts[1:]):
         attempt = prove(space, goal, given, share, closed)
         if attempt.certificate is not None:
             return _proved(attempt.certificate)

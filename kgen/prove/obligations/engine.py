@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from kgen.algebra import (
@@ -27,7 +28,10 @@ STEPS = 1500
 TRIES = 60
 OPEN: frozenset[int] = frozenset()
 QUICK_TRIES = 12
+FIRST = 240
 MIDDLE = 400
+EFFORT = 9000
+"""Steps of long searches that may find nothing, in one world: a proof needs few of them, a mistake brings many."""
 SHORT = 60
 """Steps of a search that uses only the nearest premise: few premises mislead less."""
 
@@ -44,6 +48,7 @@ class Engine:
     lemmas: list[Fact] = field(default_factory=list)
     _known: dict[tuple[Formula, Formula], Verdict] = field(default_factory=dict)
     _digits: dict[str, Poly] = field(default_factory=dict)
+    _left: int = EFFORT
     _computed: frozenset[int] = frozenset()
     """What the launcher computed: to a kernel these are numbers with bounds, most of the time."""
 
@@ -112,20 +117,38 @@ class Engine:
         misleads one is not there for another.
         """
         premise = conjunction(*given)
-        if (found := self._search(goal, premise, min(MIDDLE, steps))).proved:
+        if (found := self._search(goal, premise, min(FIRST, steps))).proved:
             return found
         if len(given) > 1 and (found := self._search(goal, given[0], min(SHORT, steps))).proved:
             return found
         against = self._sought(goal, premise, min(QUICK_TRIES, tries) if tries else QUICK_TRIES)
-        if against.status is Status.REFUTED or steps <= MIDDLE:
+        if against.status is Status.REFUTED or steps <= FIRST:
             return against
-        wide = opened(self.space, premise)
-        if wide != premise and (found := self._search(goal, wide, steps)).proved:
-            return found
-        for closed in (self._computed, OPEN):
-            if (found := self._search(goal, premise, steps, closed)).proved:
+        if (found := self._search(goal, premise, min(MIDDLE, steps))).proved or steps <= MIDDLE:
+            return found if found.proved else against
+        for widened, closed in self._ways(premise):
+            if (found := self._long_search(goal, widened, steps, closed)).proved:
                 return found
         return self._sought(goal, premise, tries) if tries else against
+
+    def _ways(self, premise: Formula) -> Iterator[tuple[Formula, frozenset[int]]]:
+        """What a long search starts from, and the definitions that it does not look into."""
+        wide = opened(self.space, premise)
+        if wide != premise:
+            yield wide, OPEN
+        yield premise, self._computed
+        yield premise, OPEN
+
+    def _long_search(
+        self, goal: Formula, premise: Formula, steps: int, closed: frozenset[int]
+    ) -> Verdict:
+        """A search within what is left of the world's effort, from which a failure is taken."""
+        if self._left < steps:
+            return Verdict(Status.UNKNOWN, "the effort for one launcher is spent")
+        found = self._search(goal, premise, steps, closed)
+        if not found.proved:
+            self._left -= steps
+        return found
 
     def _search(
         self, goal: Formula, premise: Formula, steps: int, closed: frozenset[int] = OPEN
