@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from kgen.algebra import TRUE, Interval, Poly, Space, lower, lower_condition
+from kgen.algebra import TRUE, Formula, Interval, Poly, Space, lower, lower_condition, lt
 from kgen.expr import parse
 from kgen.families.model import DTYPES
 from kgen.prove.facts import (
@@ -36,15 +36,17 @@ ELEMENTS = {
     "fp32": "f32",
     "fp8_e4m3": "f8E4M3FN",
     "int32": "i32",
+    "int8": "i8",
     "int16": "i16",
     "int64": "i64",
 }
-TRITON = {**{name: short for name, (_, short, _) in DTYPES.items()}, "int16": "i16", "int64": "i64"}
+TRITON = {name: short for name, (_, short, _) in DTYPES.items()}
+TRITON |= {"int8": "i8", "int16": "i16", "int64": "i64"}
 
 
 class T:
-    """A tensor: its type, its extents, strides where it is not contiguous, its role, the range of its entries, and
-    whether these are `rising` or `distinct`.
+    """A tensor: its type, its extents, strides where it is not contiguous, its role, the range of its entries, how many
+    of them along the last dimension are `promised` (else all), and whether they are `rising` or `distinct`.
     """
 
     def __init__(
@@ -56,8 +58,9 @@ class T:
         entries: tuple[str | int, str | int] | None = None,
         rising: bool = False,
         distinct: bool = False,
+        promised: str | None = None,
     ):
-        self.rising, self.distinct = rising, distinct
+        self.rising, self.distinct, self.promised = rising, distinct, promised
         self.dtype, self.extents, self.strides = dtype, extents, strides
         self.role, self.entries = role, entries
 
@@ -141,7 +144,12 @@ def _tensor(space, name, tensor: T, extents, strides, size) -> TensorFacts:
         whole = Interval(-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
         low, high = tensor.entries if tensor.entries is not None else whole
         table = space.table(name, size(low), size(high), whole)
-        contents = Contents(table, lambda place: TRUE, tensor.rising, tensor.distinct)
+        promised = tensor.promised
+
+        def where(place: tuple[Poly, ...]) -> Formula:
+            return TRUE if promised is None else lt(place[-1], size(promised))
+
+        contents = Contents(table, where, tensor.rising, tensor.distinct)
     dims = tuple("ijkl"[: len(extents)])
     return TensorFacts(name, ELEMENTS[tensor.dtype], dims, extents, strides, tensor.role, contents)
 

@@ -181,6 +181,14 @@ def test_a_masked_load_without_other_leaves_its_other_lanes_unknown(kernel, tens
     assert filled.out_of_range[0].offset == 9
 
 
+def test_another_value_that_wraps_is_carried_by_the_masked_lanes_alone(kernel, tensor):
+    table = tensor("t", "i8", 4, values=[3, 2, 1, 0])
+    x = tensor("x", "fp32", 4)
+    load = "i = tl.arange(0, 4)\np = tl.load(t + i, mask=i < 2, other=1024)\ntl.load(x + p{})"
+    assert kernel(load.format(", mask=i < 2"), table, x).findings() == []
+    assert kernel(load.format(""), table, x).kinds() == {"wraps"}
+
+
 def test_an_atomic_gives_what_was_there_and_state_has_to_be_left_as_it_was(kernel, tensor):
     body = "t = tl.atomic_add(c, 1)\ntl.store(o + t, 1.0)"
     counter = tensor("c", "i32", 1, role="state", values=[0])

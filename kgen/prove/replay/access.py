@@ -20,7 +20,7 @@ from kgen.prove.replay.trace import (
     OutOfRange,
     Uninitialised,
 )
-from kgen.prove.replay.values import Value, broadcast, spread, storage, unknown, widen
+from kgen.prove.replay.values import Taint, Value, broadcast, spread, storage, unknown, widen
 
 ORDERS = ("acq_rel", "acquire", "release", "relaxed")
 SCOPES = ("gpu", "cta", "sys")
@@ -246,7 +246,8 @@ def _filled(machine: Machine, value: Value, place: Place, other: Operand) -> Val
     other_hidden = np.zeros((), bool) if fill.opaque is None else fill.opaque
     opaque = np.where(off, other_hidden, hidden)
     data = np.where(off, fill.data, value.data).astype(storage(place.type), copy=False)
-    return Value(place.type, data, opaque if opaque.any() else None, fill.taint)
+    taint = fill.taint and Taint(fill.taint.lanes & off, fill.taint.wraps)
+    return Value(place.type, data, opaque if opaque.any() else None, taint)
 
 
 def _exchange(

@@ -1,0 +1,96 @@
+"""z3 as another judge: of no claim that is proved of a plan or of a kernel it shows the opposite."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+
+from kgen.algebra import Certificate, formula_text, sympy_check
+from kgen.algebra.division import Quotient, Remainder
+from kgen.algebra.formula import polynomials
+from kgen.algebra.z3_check import Answer, Opinion, ask
+from kgen.plan.build import build
+from kgen.plan.check import check
+from kgen.plan.model import Plan
+from kgen.plan.templates import Templates
+from kgen.prove.check import prove
+from kgen.render.environment import workshop
+from kgen.render.kernels import launchers
+from kgen.spec import load
+
+ROOT = Path(__file__).parents[2]
+SPECS = sorted(str(path.relative_to(ROOT / "specs"))[:-5] for path in ROOT.glob("specs/*/*.yaml"))
+LEAST = 0.75
+"""The share of all claims of a file that z3 at least agrees with; of products it often knows no answer."""
+
+
+def of_plan(plan: Plan, monkeypatch: pytest.MonkeyPatch) -> list[Certificate]:
+    """What the plan checks prove: each certificate, as it is given to sympy."""
+    seen: list[Certificate] = []
+    recheck = sympy_check.recheck
+
+    def noted(certificate: Certificate) -> bool:
+        seen.append(certificate)
+        return recheck(certificate)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(sympy_check, "recheck", noted)
+        assert check(plan).clean
+    return seen
+
+
+def of_kernels(name: str, plan: Plan) -> list[Certificate]:
+    """What is proved of the kernels of a committed file."""
+    folder = ROOT / "generated" / name
+    manifest = json.loads((folder / "manifest.json").read_text())
+    text = (folder / "submission.py").read_text()
+    proof = prove(plan, list(launchers(plan, workshop(Templates()))), text, manifest)
+    assert proof.clean
+    return list(proof.certificates)
+
+
+def linear(claim: Certificate) -> bool:
+    """Whether nowhere in a claim, and in what it depends on, two variables are multiplied."""
+    space = claim.space
+    polys = [*polynomials(claim.goal), *polynomials(claim.given)]
+    for index in space.closure(polys):
+        definition = space[index].definition
+        polys += definition.arguments()
+        if isinstance(definition, (Quotient, Remainder)) and definition.divisor.constant is None:
+            return False
+    return all(len(monomial) < 2 for poly in polys for monomial in space.concrete(poly).terms)
+
+
+def shown(claim: Certificate, opinion: Opinion) -> str:
+    goal, given = (formula_text(claim.space, one) for one in (claim.goal, claim.given))
+    return f"{opinion.answer} at {opinion.point}: {goal}, given {given}"
+
+
+def opinions(claims: Iterable[Certificate]) -> Counter[Answer]:
+    """How often z3 gives each answer. Fails where it shows the opposite, or knows none without products."""
+    seen: Counter[Answer] = Counter()
+    for claim in claims:
+        opinion = ask(claim.space, claim.goal, claim.given)
+        open_ones = () if linear(claim) else (Answer.NONE,)
+        assert opinion.answer in (Answer.AGREES, *open_ones), shown(claim, opinion)
+        seen[opinion.answer] += 1
+    return seen
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("name", SPECS)
+def test_no_proved_claim_is_contradicted_and_most_are_agreed_with(name, monkeypatch, capsys):
+    plan = build(load(ROOT / "specs" / f"{name}.yaml"))
+    for what, claims in (
+        ("plan", of_plan(plan, monkeypatch)),
+        ("kernels", of_kernels(name, plan)),
+    ):
+        seen = opinions(claims)
+        agrees, none = seen[Answer.AGREES], seen[Answer.NONE]
+        with capsys.disabled():
+            print(f"\n{name}, {what}: z3 agrees with {agrees} claims, no answer to {none}")
+        assert claims and agrees >= LEAST * len(claims)
