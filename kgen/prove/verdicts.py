@@ -11,6 +11,8 @@ from kgen.diagnostics import Diagnostic, Place, Severity
 
 if TYPE_CHECKING:
     from kgen.plan.templates import Templates
+    from kgen.prove.check import Proof
+    from kgen.render.model import Launcher
     from kgen.spec import Spec
 
 HOST = "host"
@@ -56,6 +58,7 @@ def verdicts(
     findings = (
         *_findings(spec, manifest, obligations, file),
         *_idle(spec, manifest, kept["masks"], file),
+        *_waivers(spec, templates, kept["waivers"]),
     )
     return Verdicts(obligations, tuple(kept["promises"]), findings)
 
@@ -72,18 +75,17 @@ def _proved(
     from kgen.plan.build import build
     from kgen.prove.check import prove
     from kgen.prove.promises import promises
+    from kgen.prove.waivers import claims, waive
     from kgen.render.environment import workshop
     from kgen.render.kernels import launchers
 
     plan = build(spec, templates)
-    proof = prove(plan, launchers(plan, workshop(templates)), text, manifest)
-    host = (
-        {**one.as_json(), "launcher": one.regime, "kernel": HOST, "line": 0} for one in proof.host
-    )
-    regimes = _regimes(manifest)
-    kernels = (
-        {"regime": regimes.get(one.kernel, one.launcher), **one.as_json()} for one in proof.kernels
-    )
+    made = launchers(plan, workshop(templates))
+    proof = prove(plan, made, text, manifest)
+    obligations = [*_host(proof, made), *_kernels(proof, made, manifest)]
+    waived = waive(obligations, list(claims(plan, made)), text)
+    for number, reason in waived.reasons.items():
+        obligations[number]["waived"] = reason
     masks = [
         {
             "kernel": one.kernel,
@@ -94,8 +96,35 @@ def _proved(
         }
         for one in proof.idle
     ]
-    found = {"obligations": [*host, *kernels], "masks": masks, "promises": list(promises(plan))}
-    return found
+    return {
+        "obligations": obligations,
+        "masks": masks,
+        "promises": list(promises(plan)),
+        "waivers": list(waived.findings),
+    }
+
+
+def _host(proof: Proof, launchers: Sequence[Launcher]) -> Iterator[dict[str, Any]]:
+    """The obligations of host code as plain data; those of the entry belong to no regime."""
+    regimes = {one.function: one.regime.name for one in launchers}
+    for one in proof.host:
+        regime = regimes.get(one.regime, one.regime)
+        place = {"launcher": one.regime, "kernel": HOST, "line": one.line}
+        yield {**one.as_json(), "regime": regime, **place}
+
+
+def _kernels(
+    proof: Proof, launchers: Sequence[Launcher], manifest: Mapping[str, Any]
+) -> Iterator[dict[str, Any]]:
+    """The obligations of kernels as plain data, each with the regime of its launcher."""
+    regimes = {**_regimes(manifest), **{one.function: one.regime.name for one in launchers}}
+    for one in proof.kernels:
+        yield {"regime": regimes.get(one.launcher or one.kernel, one.launcher), **one.as_json()}
+
+
+def settled(obligation: Mapping[str, Any]) -> bool:
+    """Whether nobody has to act on an obligation: it is proved, or waived with a reason."""
+    return obligation["status"] == "proved" or "waived" in obligation
 
 
 def _regimes(manifest: Mapping[str, Any]) -> dict[str, str]:
@@ -109,9 +138,9 @@ def _regimes(manifest: Mapping[str, Any]) -> dict[str, str]:
 def _findings(
     spec: Spec, manifest: Mapping[str, Any], obligations: tuple[Mapping[str, Any], ...], file: str
 ) -> Iterator[Diagnostic]:
-    """One for each obligation that is not proved, at the regime that it belongs to."""
+    """One for each obligation that is neither proved nor waived, at the regime that it belongs to."""
     for one in obligations:
-        if one["status"] == "proved":
+        if settled(one):
             continue
         refuted = one["status"] == "refuted"
         if one["kernel"] == HOST:
@@ -142,6 +171,18 @@ def _idle(
         message = f"{kernel}: the {noun} of {masked} {verb} {truth} true: {group[0]['says']}"
         hint = "leave it out in the template, where the plan knows"
         yield _at_regime(spec, "KG805", message, regimes.get(kernel, ""), hint, Severity.INFO)
+
+
+def _waivers(
+    spec: Spec, templates: Templates, findings: Sequence[Mapping[str, Any]]
+) -> Iterator[Diagnostic]:
+    """What is wrong with waivers, each where it is written."""
+    for one in findings:
+        origin = templates.declaration(one["template"]) if one["template"] else spec.origin
+        key = ("waive", one["index"])
+        yield origin.diagnostic(
+            one["code"], one["message"], *key, hint=one["hint"], severity=Severity.FINDING
+        )
 
 
 def _where(manifest: Mapping[str, Any], file: str, line: int) -> str:
