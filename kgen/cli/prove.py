@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kgen.cli.bundle import made, search
+from kgen.cli.bundle import made, search, write
 from kgen.cli.options import Json, Set, Templates
 from kgen.cli.report import Report, reporting
 from kgen.cli.table import Cell, table
@@ -37,6 +37,16 @@ def prove(
     verbose: Annotated[
         bool, typer.Option("--verbose", "-v", help="Prints every obligation with its evidence.")
     ] = False,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="PROOF",
+            help="Writes the verdicts with their certificates there, for `kgen recheck`.",
+            dir_okay=False,
+        ),
+    ] = None,
     overrides: Set = [],
     templates: Templates = None,
     as_json: Json = False,
@@ -47,7 +57,7 @@ def prove(
         loaded, fresh = made(spec, overrides, found)
         text = file.read_text(encoding="utf-8")
         report.values["obligations"] = []
-        tell(report, loaded, found, fresh, text, str(file), verbose)
+        tell(report, loaded, found, fresh, text, str(file), verbose, output)
 
 
 def tell(
@@ -58,11 +68,17 @@ def tell(
     text: str,
     file: str,
     verbose: bool = False,
+    output: Path | None = None,
 ) -> None:
-    """Reports what is proved of the text of a file, by kernel and subject, or with `verbose` one by one."""
+    """Reports what is proved of the text of a file, by kernel and subject, or with `verbose` one by one.
+
+    With `output` the evidence is written there.
+    """
     from kgen.prove.verdicts import settled, verdicts
 
-    found = verdicts(spec, templates, text, made.manifest, cache_dir(), file)
+    found = verdicts(
+        spec, templates, text, made.manifest, cache_dir(), file, with_evidence=output is not None
+    )
     report.values["obligations"] += found.obligations
     report.values["promises"] = list(found.promises)
     if verbose:
@@ -73,6 +89,11 @@ def tell(
     else:
         for line in _table(found.obligations):
             report.say(line)
+    if output is not None and found.evidence is not None:
+        from kgen.prove.evidence import evidence_text
+
+        write({output: evidence_text(found.evidence)})
+        report.say(f"wrote {output}")
     report.diagnose(found.findings)
     if not all(map(settled, found.obligations)):
         report.fail()

@@ -20,11 +20,15 @@ HOST = "host"
 
 @dataclass(frozen=True)
 class Verdicts:
-    """Obligations as plain data, what they assume of the caller, and what a person should act on."""
+    """Obligations as plain data, what they assume of the caller, and what a person should act on.
+
+    `evidence` is there where it was asked for: see `kgen.prove.evidence`.
+    """
 
     obligations: tuple[Mapping[str, Any], ...]
     promises: tuple[str, ...]
     findings: tuple[Diagnostic, ...]
+    evidence: Mapping[str, Any] | None = None
 
 
 def verdicts(
@@ -34,11 +38,13 @@ def verdicts(
     manifest: Mapping[str, Any],
     cache: Path | None,
     file: str,
+    with_evidence: bool = False,
 ) -> Verdicts:
     """What is proved of `text`, a file that was made from `spec`, or changed since then.
 
     `manifest` is that of the file as it was made; `file` is how people call it. With `cache`, a folder, what was proved
-    before is read from there, and neither Triton nor the proof engine is loaded. Raises KgenError without Triton.
+    before is read from there, and neither Triton nor the proof engine is loaded. That keeps no certificates, so
+    `with_evidence` proves the file anew; of what is no Python there is none. Raises KgenError without Triton.
     """
     from kgen.prove.frontend import triton_version
     from kgen.prove.record import find, keep, record_key
@@ -48,10 +54,15 @@ def verdicts(
     try:
         key = record_key(text, spec.sha256, templates.sha256(), _code(), triton)
     except SyntaxError:
-        folder = None
-    kept = None if folder is None else find(folder, key, text)
+        folder, with_evidence = None, False
+    kept = None if folder is None or with_evidence else find(folder, key, text)
+    evidence = None
     if kept is None:
-        kept = _proved(spec, templates, text, manifest)
+        kept, proof = _proved(spec, templates, text, manifest)
+        if with_evidence:
+            from kgen.prove.evidence import evidence_of
+
+            evidence = evidence_of(spec, manifest, text, triton, kept, proof)
         if folder is not None:
             keep(folder, key, text, kept)
     obligations = tuple(kept["obligations"])
@@ -60,7 +71,7 @@ def verdicts(
         *_idle(spec, manifest, kept["masks"], file),
         *_waivers(spec, templates, kept["waivers"]),
     )
-    return Verdicts(obligations, tuple(kept["promises"]), findings)
+    return Verdicts(obligations, tuple(kept["promises"]), findings, evidence)
 
 
 def _code() -> str:
@@ -71,7 +82,8 @@ def _code() -> str:
 
 def _proved(
     spec: Spec, templates: Templates, text: str, manifest: Mapping[str, Any]
-) -> Mapping[str, Any]:
+) -> tuple[Mapping[str, Any], Proof]:
+    """The record of a file, and the proof that it tells of; the obligations of both are in one order."""
     from kgen.plan.build import build
     from kgen.prove.check import prove
     from kgen.prove.promises import promises
@@ -96,12 +108,13 @@ def _proved(
         }
         for one in proof.idle
     ]
-    return {
+    record = {
         "obligations": obligations,
         "masks": masks,
         "promises": list(promises(plan)),
         "waivers": list(waived.findings),
     }
+    return record, proof
 
 
 def _host(proof: Proof, launchers: Sequence[Launcher]) -> Iterator[dict[str, Any]]:

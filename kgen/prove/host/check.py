@@ -67,7 +67,10 @@ def _trace(source: str, plan: Plan) -> Trace:
 
 def _as_obligation(launcher: str, one: Enforced) -> Obligation:
     where = f"line {one.line}: " if one.line else ""
-    return Obligation(launcher, FACTS, one.fact.says, one.status, f"{where}{one.evidence}")
+    evidence = f"{where}{one.evidence}"
+    return Obligation(
+        launcher, FACTS, one.fact.says, one.status, evidence, certificates=one.certificates
+    )
 
 
 def _placed(one: Obligation, trace: Trace, entry: str) -> Obligation:
