@@ -77,7 +77,7 @@ def tell(
     from kgen.prove.verdicts import settled, verdicts
 
     found = verdicts(
-        spec, templates, text, made.manifest, cache_dir(), file, with_evidence=output is not None
+        spec, templates, text, made, cache_dir(), file, with_evidence=output is not None
     )
     report.values["obligations"] += found.obligations
     report.values["promises"] = list(found.promises)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from kgen.diagnostics import Diagnostic, Place, Severity
 
 if TYPE_CHECKING:
+    from kgen.make import Made
     from kgen.plan.templates import Templates
     from kgen.prove.check import Proof
     from kgen.render.model import Launcher
@@ -35,21 +36,22 @@ def verdicts(
     spec: Spec,
     templates: Templates,
     text: str,
-    manifest: Mapping[str, Any],
+    rendered: Made,
     cache: Path | None,
     file: str,
     with_evidence: bool = False,
 ) -> Verdicts:
     """What is proved of `text`, a file that was made from `spec`, or changed since then.
 
-    `manifest` is that of the file as it was made; `file` is how people call it. With `cache`, a folder, what was proved
+    `rendered` is the file as it was made; `file` is how people call this one. With `cache`, a folder, what was proved
     before is read from there, and neither Triton nor the proof engine is loaded. That keeps no certificates, so
     `with_evidence` proves the file anew; of what is no Python there is none. Raises KgenError without Triton.
     """
     from kgen.prove.frontend import triton_version
+    from kgen.prove.origins import template_lines
     from kgen.prove.record import find, keep, record_key
 
-    triton = triton_version()
+    triton, manifest = triton_version(), rendered.manifest
     folder, key = None if cache is None else cache / "proved", ""
     try:
         key = record_key(text, spec.sha256, templates.sha256(), _code(), triton)
@@ -66,9 +68,10 @@ def verdicts(
         if folder is not None:
             keep(folder, key, text, kept)
     obligations = tuple(kept["obligations"])
+    places = _Places(file, template_lines(manifest, rendered.text, text))
     findings = (
-        *_findings(spec, manifest, obligations, file),
-        *_idle(spec, manifest, kept["masks"], file),
+        *_findings(spec, manifest, obligations, places),
+        *_idle(spec, manifest, kept["masks"], places),
         *_waivers(spec, templates, kept["waivers"]),
     )
     return Verdicts(obligations, tuple(kept["promises"]), findings, evidence)
@@ -148,8 +151,26 @@ def _regimes(manifest: Mapping[str, Any]) -> dict[str, str]:
 # ---------------------------------------------------------------- findings
 
 
+@dataclass(frozen=True)
+class _Places:
+    """Lines of a file as messages show them."""
+
+    file: str
+    templates: Mapping[int, str]
+
+    def where(self, line: int) -> str:
+        """The line of the file, and of the template that wrote it."""
+        if not line:
+            return ""
+        template = f", {self.templates[line]}" if line in self.templates else ""
+        return f" ({self.file}:{line}{template})"
+
+
 def _findings(
-    spec: Spec, manifest: Mapping[str, Any], obligations: tuple[Mapping[str, Any], ...], file: str
+    spec: Spec,
+    manifest: Mapping[str, Any],
+    obligations: tuple[Mapping[str, Any], ...],
+    places: _Places,
 ) -> Iterator[Diagnostic]:
     """One for each obligation that is neither proved nor waived, at the regime that it belongs to."""
     for one in obligations:
@@ -161,14 +182,14 @@ def _findings(
         else:
             code, what = ("KG801" if refuted else "KG802"), one["kernel"] or one["launcher"]
         verb = "is false" if refuted else "could not be proved"
-        where = _where(manifest, file, one["line"])
+        where = places.where(one["line"])
         message = f"{what}: {one['says']}{where} {verb}: {one['evidence']}"
         hint = "" if refuted else "nothing is known to be wrong; see `kgen explain " + code + "`"
         yield _at_regime(spec, code, message, one["regime"], hint, Severity.FINDING)
 
 
 def _idle(
-    spec: Spec, manifest: Mapping[str, Any], masks: Sequence[Mapping[str, Any]], file: str
+    spec: Spec, manifest: Mapping[str, Any], masks: Sequence[Mapping[str, Any]], places: _Places
 ) -> Iterator[Diagnostic]:
     """One for each kernel: it names every mask that decides nothing, and what the first of them says."""
     regimes = _regimes(manifest)
@@ -176,9 +197,7 @@ def _idle(
     for one in masks:
         groups.setdefault((one["kernel"], one["always"]), []).append(one)
     for (kernel, always), group in groups.items():
-        masked = " and ".join(
-            f"{one['tensor']}{_where(manifest, file, one['line'])}" for one in group
-        )
+        masked = " and ".join(f"{one['tensor']}{places.where(one['line'])}" for one in group)
         truth = "always" if always else "never"
         verb, noun = ("is", "mask") if len(group) == 1 else ("are", "masks")
         message = f"{kernel}: the {noun} of {masked} {verb} {truth} true: {group[0]['says']}"
@@ -196,16 +215,6 @@ def _waivers(
         yield origin.diagnostic(
             one["code"], one["message"], *key, hint=one["hint"], severity=Severity.FINDING
         )
-
-
-def _where(manifest: Mapping[str, Any], file: str, line: int) -> str:
-    """The line of the file, and of the template that wrote it."""
-    if not line:
-        return ""
-    origins = manifest["source_map"]
-    origin = origins[line - 1] if line <= len(origins) else None
-    template = f", {manifest['templates_index'][origin[0]]}:{origin[1]}" if origin else ""
-    return f" ({file}:{line}{template})"
 
 
 def _at_regime(
