@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from kgen import __version__
-from kgen.cli import check, compile, demo, explain, prove, render, schema, test
+from kgen.cli import check, compile, demo, explain, prove, recheck, render, schema, test
 
 app = typer.Typer(
     name="kgen",
@@ -21,6 +21,7 @@ app = typer.Typer(
 app.command()(render.render)
 app.command()(check.check)
 app.command()(prove.prove)
+app.command()(recheck.recheck)
 app.command()(compile.compile)
 app.command()(test.test)
 app.command()(explain.explain)

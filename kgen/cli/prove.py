@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kgen.cli.bundle import made, search
+from kgen.cli.bundle import made, search, write
 from kgen.cli.options import Json, Set, Templates
 from kgen.cli.report import Report, reporting
 from kgen.cli.table import Cell, table
@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from kgen.plan.templates import Templates as Search
     from kgen.spec import Spec
 
-HEADER = ("kernel", "subject", "proved", "refuted", "unknown")
+HEADER = ("kernel", "subject")
+STATUSES = ("proved", "refuted", "unknown")
+WAIVED = "waived"
 
 
 def prove(
@@ -35,6 +37,16 @@ def prove(
     verbose: Annotated[
         bool, typer.Option("--verbose", "-v", help="Prints every obligation with its evidence.")
     ] = False,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="PROOF",
+            help="Writes the verdicts with their certificates there, for `kgen recheck`.",
+            dir_okay=False,
+        ),
+    ] = None,
     overrides: Set = [],
     templates: Templates = None,
     as_json: Json = False,
@@ -45,7 +57,7 @@ def prove(
         loaded, fresh = made(spec, overrides, found)
         text = file.read_text(encoding="utf-8")
         report.values["obligations"] = []
-        tell(report, loaded, found, fresh, text, str(file), verbose)
+        tell(report, loaded, found, fresh, text, str(file), verbose, output)
 
 
 def tell(
@@ -56,11 +68,17 @@ def tell(
     text: str,
     file: str,
     verbose: bool = False,
+    output: Path | None = None,
 ) -> None:
-    """Reports what is proved of the text of a file, by kernel and subject, or with `verbose` one by one."""
-    from kgen.prove.verdicts import verdicts
+    """Reports what is proved of the text of a file, by kernel and subject, or with `verbose` one by one.
 
-    found = verdicts(spec, templates, text, made.manifest, cache_dir(), file)
+    With `output` the evidence is written there.
+    """
+    from kgen.prove.verdicts import settled, verdicts
+
+    found = verdicts(
+        spec, templates, text, made, cache_dir(), file, with_evidence=output is not None
+    )
     report.values["obligations"] += found.obligations
     report.values["promises"] = list(found.promises)
     if verbose:
@@ -69,25 +87,45 @@ def tell(
         for promise in found.promises:
             report.say(f"assumed  {promise}")
     else:
-        for line in table(HEADER, _counts(found.obligations)):
+        for line in _table(found.obligations):
             report.say(line)
+    if output is not None and found.evidence is not None:
+        from kgen.prove.evidence import evidence_text
+
+        write({output: evidence_text(found.evidence)})
+        report.say(f"wrote {output}")
     report.diagnose(found.findings)
-    if any(one["status"] != "proved" for one in found.obligations):
+    if not all(map(settled, found.obligations)):
         report.fail()
 
 
 def _line(one: Mapping[str, Any]) -> str:
+    """An obligation with its evidence; a waived one with the verdict that it has all the same, and the reason."""
     where = f" line {one['line']}" if one["line"] else ""
-    return "{status:8} {regime}: {kernel}{where}: {subject}: {says} ({evidence})".format(
-        **one, where=where
+    said = "{regime}: {kernel}{where}: {subject}: {says}".format(
+        **{**one, "kernel": one["kernel"] or one["launcher"]}, where=where
     )
+    if "waived" in one:
+        return f"{WAIVED:8} {said} ({one['status']}: {one['evidence']}; waived because {one['waived']})"
+    return f"{one['status']:8} {said} ({one['evidence']})"
 
 
-def _counts(obligations: Sequence[Mapping[str, Any]]) -> Iterator[list[Cell]]:
-    """How many obligations of each kernel and subject have each status."""
+def _table(obligations: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """How many obligations of each kernel and subject have each status; below it every waiver."""
+    waived = [one for one in obligations if WAIVED in one]
+    columns = (*STATUSES, WAIVED) if waived else STATUSES
+    yield from table((*HEADER, *columns), _counts(obligations, columns))
+    yield from map(_line, waived)
+
+
+def _counts(
+    obligations: Sequence[Mapping[str, Any]], columns: Sequence[str]
+) -> Iterator[list[Cell]]:
+    """The rows of the table: what is waived counts as that, and as nothing else."""
     groups: dict[tuple[str, str], list[str]] = {}
     for one in obligations:
         kernel = one["kernel"] or one["launcher"]
-        groups.setdefault((kernel, one["subject"]), []).append(one["status"])
+        status = WAIVED if WAIVED in one else one["status"]
+        groups.setdefault((kernel, one["subject"]), []).append(status)
     for (kernel, subject), statuses in groups.items():
-        yield [kernel, subject, *(statuses.count(status) for status in HEADER[2:])]
+        yield [kernel, subject, *map(statuses.count, columns)]

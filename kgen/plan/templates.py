@@ -15,6 +15,7 @@ from kgen.spec.reader import read
 
 if TYPE_CHECKING:
     from kgen.plan.model import Template
+    from kgen.spec.origin import Origin
 
 DECLARATION, KERNELS = "variant.yaml", "kernel.py.j2"
 
@@ -55,6 +56,15 @@ class Templates:
                     f"there is no variant {variant} of {family}: no {family}/{variant}/{DECLARATION}"
                 )
         return self._loaded[key]
+
+    def declaration(self, name: str) -> Origin:
+        """Where everything was written in the `variant.yaml` of a template such as `attention/split_k`."""
+        from kgen.spec.origin import Origin
+
+        path = f"{name}/{DECLARATION}"
+        folder = next(root for root in self.roots if (root / path).is_file())
+        text = read_file(folder / path, path)
+        return Origin(read(text, path), {path: text})
 
     def sha256(self) -> str:
         """A hash of every file in every folder, for caches."""

@@ -20,6 +20,7 @@ from pydantic import (
 
 from kgen.expr import Expr, ExprError, parse
 from kgen.spec.problem import problem
+from kgen.spec.waiver import Statement
 
 Word = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]{0,63}$")]
 Scalar = bool | int | str
@@ -159,6 +160,12 @@ class Kernel(_Model):
     operations: Expression
 
 
+class KernelWaiver(Statement):
+    """A statement about the kernel of that name in `kernels` that may stay open wherever the variant runs."""
+
+    kernel: Word
+
+
 class Variant(_Model):
     """A template folder. `cases` are axes of which each value is a constant; `labels` what else changes the text."""
 
@@ -179,3 +186,16 @@ class Variant(_Model):
     aligned: Alignment | None = None
     scratch: dict[Word, Scratch] = {}
     kernels: Annotated[dict[Word, Kernel], Field(min_length=1)]
+    waive: tuple[KernelWaiver, ...] = ()
+
+    @model_validator(mode="after")
+    def _waived_kernels(self) -> Variant:
+        for index, waiver in enumerate(self.waive):
+            if waiver.kernel not in self.kernels:
+                raise problem(
+                    "KG502",
+                    f"there is no kernel `{waiver.kernel}` to waive a statement of",
+                    f"kernels: {', '.join(self.kernels)}",
+                    ("waive", index, "kernel"),
+                )
+        return self

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from kgen.algebra import Certificate, Status
@@ -31,6 +31,9 @@ from kgen.prove.world import WorldProof, prove_world
 from kgen.render.model import Launcher
 
 TIMEOUT = 120.0
+CERTIFICATES = "certificates"
+HOST = "host"
+"""What is said of host code is said of this in the place of a kernel."""
 SEVERITY = {Status.REFUTED: 2, Status.UNKNOWN: 1, Status.PROVED: 0}
 
 
@@ -67,6 +70,7 @@ def prove(
     """
     with Frontend() as frontend:
         host = _host(text, plan, launchers)
+        proofs = list(dict.fromkeys(proof for one in host for proof in one.certificates))
         module = Module(text)
         try:
             worlds = list(cases(plan, launchers, module))
@@ -80,7 +84,7 @@ def prove(
         )
         functions, refused = readable(lowered)
         narrow_functions, _ = readable(narrowed)
-        found: list[Obligation] = [*missing, *refused]
+        found: list[Obligation] = [*missing, *refused, _rechecked("", proofs, (), HOST)]
         found += machine_order(frontend, text, plan.targets, worlds, functions, needed, timeout)
     seen: list[MaskVerdict] = []
     certificates: list[Certificate] = []
@@ -93,7 +97,8 @@ def prove(
             if kernels:
                 proof = _proved(one, kernels)
                 found += replayer.refuted(one, proof.obligations)
-                found.append(_rechecked(one, proof.certificates))
+                function = one.launcher.function
+                found.append(_rechecked(function, proof.certificates, proof.shared))
                 seen += proof.masks
                 certificates += proof.certificates
         worlds = list(cases(plan, launchers, module))  # a proof leaves its variables in a space
@@ -144,17 +149,27 @@ def _kernels(
     return [choice[min(number, len(choice) - 1)] for choice in choices]
 
 
-def _rechecked(one: LauncherCase, certificates: Iterable[Certificate]) -> Obligation:
-    """Every certificate of a world followed once more, by code that shares nothing with what found it."""
+def _rechecked(
+    launcher: str,
+    certificates: Sequence[Certificate],
+    shared: tuple[Certificate, ...],
+    kernel: str = "",
+) -> Obligation:
+    """Every certificate of a world followed once more, by code that shares nothing with what found it.
+
+    The obligation names those that all others rest on.
+    """
     from kgen.algebra.sympy_check import refused
 
     failed = refused(certificates)
     says = "sympy's expansion confirms every proof"
     if failed:
         evidence = f"{len(failed)} are not confirmed, the first of {failed[0].goal}"
-        return Obligation(one.launcher.function, "", "certificates", says, Status.UNKNOWN, evidence)
+        return Obligation(launcher, kernel, CERTIFICATES, says, Status.UNKNOWN, evidence)
     evidence = "each certificate was followed again by code of its own"
-    return Obligation(one.launcher.function, "", "certificates", says, Status.PROVED, evidence)
+    return Obligation(
+        launcher, kernel, CERTIFICATES, says, Status.PROVED, evidence, certificates=shared
+    )
 
 
 def _not_followed(error: LauncherError) -> Obligation:
@@ -164,21 +179,25 @@ def _not_followed(error: LauncherError) -> Obligation:
 
 def _unreached(launchers: Iterable[Launcher], found: Iterable[Obligation]) -> Iterator[Obligation]:
     """A launcher of which nothing was to be proved, for no call is possible: its facts contradict each other."""
-    proved = {one.launcher for one in found if one.subject not in ("certificates", "")}
+    proved = {one.launcher for one in found if one.subject not in (CERTIFICATES, "")}
     for launcher in launchers:
         if launcher.function not in proved:
             says, evidence = "some call leads here", "nothing was to be proved of its kernels"
             yield Obligation(launcher.function, "", "reached", says, Status.UNKNOWN, evidence)
 
 
-def _merged(found: Iterable[Obligation]) -> Iterable[Obligation]:
-    """Each statement once: the worst of what different worlds say of it counts."""
+def _merged(found: Iterable[Obligation]) -> Iterator[Obligation]:
+    """Each statement once: the worst of what different worlds say of it counts, and proofs of all of them."""
     kept: dict[tuple[str, str, str, str, int], Obligation] = {}
+    proofs: dict[tuple[str, str, str, str, int], dict[Certificate, None]] = {}
     for one in found:
         key = (one.launcher, one.kernel, one.subject, one.says, one.line)
         if key not in kept or SEVERITY[one.status] > SEVERITY[kept[key].status]:
             kept[key] = one
-    return kept.values()
+        proofs.setdefault(key, {}).update(dict.fromkeys(one.certificates))
+    for key, one in kept.items():
+        proved = one.status is Status.PROVED
+        yield replace(one, certificates=tuple(proofs[key]) if proved else ())
 
 
 def _idle(seen: Iterable[MaskVerdict]) -> Iterable[MaskVerdict]:

@@ -10,7 +10,10 @@ from typing import TYPE_CHECKING, Any
 from kgen.diagnostics import Diagnostic, Place, Severity
 
 if TYPE_CHECKING:
+    from kgen.make import Made
     from kgen.plan.templates import Templates
+    from kgen.prove.check import Proof
+    from kgen.render.model import Launcher
     from kgen.spec import Spec
 
 HOST = "host"
@@ -18,46 +21,60 @@ HOST = "host"
 
 @dataclass(frozen=True)
 class Verdicts:
-    """Obligations as plain data, what they assume of the caller, and what a person should act on."""
+    """Obligations as plain data, what they assume of the caller, and what a person should act on.
+
+    `evidence` is there where it was asked for: see `kgen.prove.evidence`.
+    """
 
     obligations: tuple[Mapping[str, Any], ...]
     promises: tuple[str, ...]
     findings: tuple[Diagnostic, ...]
+    evidence: Mapping[str, Any] | None = None
 
 
 def verdicts(
     spec: Spec,
     templates: Templates,
     text: str,
-    manifest: Mapping[str, Any],
+    rendered: Made,
     cache: Path | None,
     file: str,
+    with_evidence: bool = False,
 ) -> Verdicts:
     """What is proved of `text`, a file that was made from `spec`, or changed since then.
 
-    `manifest` is that of the file as it was made; `file` is how people call it. With `cache`, a folder, what was proved
-    before is read from there, and neither Triton nor the proof engine is loaded. Raises KgenError without Triton.
+    `rendered` is the file as it was made; `file` is how people call this one. With `cache`, a folder, what was proved
+    before is read from there, and neither Triton nor the proof engine is loaded. That keeps no certificates, so
+    `with_evidence` proves the file anew; of what is no Python there is none. Raises KgenError without Triton.
     """
     from kgen.prove.frontend import triton_version
+    from kgen.prove.origins import template_lines
     from kgen.prove.record import find, keep, record_key
 
-    triton = triton_version()
+    triton, manifest = triton_version(), rendered.manifest
     folder, key = None if cache is None else cache / "proved", ""
     try:
         key = record_key(text, spec.sha256, templates.sha256(), _code(), triton)
     except SyntaxError:
-        folder = None
-    kept = None if folder is None else find(folder, key, text)
+        folder, with_evidence = None, False
+    kept = None if folder is None or with_evidence else find(folder, key, text)
+    evidence = None
     if kept is None:
-        kept = _proved(spec, templates, text, manifest)
+        kept, proof = _proved(spec, templates, text, manifest)
+        if with_evidence:
+            from kgen.prove.evidence import evidence_of
+
+            evidence = evidence_of(spec, manifest, text, triton, kept, proof)
         if folder is not None:
             keep(folder, key, text, kept)
     obligations = tuple(kept["obligations"])
+    places = _Places(file, template_lines(manifest, rendered.text, text))
     findings = (
-        *_findings(spec, manifest, obligations, file),
-        *_idle(spec, manifest, kept["masks"], file),
+        *_findings(spec, manifest, obligations, places),
+        *_idle(spec, manifest, kept["masks"], places),
+        *_waivers(spec, templates, kept["waivers"]),
     )
-    return Verdicts(obligations, tuple(kept["promises"]), findings)
+    return Verdicts(obligations, tuple(kept["promises"]), findings, evidence)
 
 
 def _code() -> str:
@@ -68,22 +85,22 @@ def _code() -> str:
 
 def _proved(
     spec: Spec, templates: Templates, text: str, manifest: Mapping[str, Any]
-) -> Mapping[str, Any]:
+) -> tuple[Mapping[str, Any], Proof]:
+    """The record of a file, and the proof that it tells of; the obligations of both are in one order."""
     from kgen.plan.build import build
     from kgen.prove.check import prove
     from kgen.prove.promises import promises
+    from kgen.prove.waivers import claims, waive
     from kgen.render.environment import workshop
     from kgen.render.kernels import launchers
 
     plan = build(spec, templates)
-    proof = prove(plan, launchers(plan, workshop(templates)), text, manifest)
-    host = (
-        {**one.as_json(), "launcher": one.regime, "kernel": HOST, "line": 0} for one in proof.host
-    )
-    regimes = _regimes(manifest)
-    kernels = (
-        {"regime": regimes.get(one.kernel, one.launcher), **one.as_json()} for one in proof.kernels
-    )
+    made = launchers(plan, workshop(templates))
+    proof = prove(plan, made, text, manifest)
+    obligations = [*_host(proof, made), *_kernels(proof, made, manifest)]
+    waived = waive(obligations, list(claims(plan, made)), text)
+    for number, reason in waived.reasons.items():
+        obligations[number]["waived"] = reason
     masks = [
         {
             "kernel": one.kernel,
@@ -94,8 +111,36 @@ def _proved(
         }
         for one in proof.idle
     ]
-    found = {"obligations": [*host, *kernels], "masks": masks, "promises": list(promises(plan))}
-    return found
+    record = {
+        "obligations": obligations,
+        "masks": masks,
+        "promises": list(promises(plan)),
+        "waivers": list(waived.findings),
+    }
+    return record, proof
+
+
+def _host(proof: Proof, launchers: Sequence[Launcher]) -> Iterator[dict[str, Any]]:
+    """The obligations of host code as plain data; those of the entry belong to no regime."""
+    regimes = {one.function: one.regime.name for one in launchers}
+    for one in proof.host:
+        regime = regimes.get(one.regime, one.regime)
+        place = {"launcher": one.regime, "kernel": HOST, "line": one.line}
+        yield {**one.as_json(), "regime": regime, **place}
+
+
+def _kernels(
+    proof: Proof, launchers: Sequence[Launcher], manifest: Mapping[str, Any]
+) -> Iterator[dict[str, Any]]:
+    """The obligations of kernels as plain data, each with the regime of its launcher."""
+    regimes = {**_regimes(manifest), **{one.function: one.regime.name for one in launchers}}
+    for one in proof.kernels:
+        yield {"regime": regimes.get(one.launcher or one.kernel, one.launcher), **one.as_json()}
+
+
+def settled(obligation: Mapping[str, Any]) -> bool:
+    """Whether nobody has to act on an obligation: it is proved, or waived with a reason."""
+    return obligation["status"] == "proved" or "waived" in obligation
 
 
 def _regimes(manifest: Mapping[str, Any]) -> dict[str, str]:
@@ -106,12 +151,30 @@ def _regimes(manifest: Mapping[str, Any]) -> dict[str, str]:
 # ---------------------------------------------------------------- findings
 
 
+@dataclass(frozen=True)
+class _Places:
+    """Lines of a file as messages show them."""
+
+    file: str
+    templates: Mapping[int, str]
+
+    def where(self, line: int) -> str:
+        """The line of the file, and of the template that wrote it."""
+        if not line:
+            return ""
+        template = f", {self.templates[line]}" if line in self.templates else ""
+        return f" ({self.file}:{line}{template})"
+
+
 def _findings(
-    spec: Spec, manifest: Mapping[str, Any], obligations: tuple[Mapping[str, Any], ...], file: str
+    spec: Spec,
+    manifest: Mapping[str, Any],
+    obligations: tuple[Mapping[str, Any], ...],
+    places: _Places,
 ) -> Iterator[Diagnostic]:
-    """One for each obligation that is not proved, at the regime that it belongs to."""
+    """One for each obligation that is neither proved nor waived, at the regime that it belongs to."""
     for one in obligations:
-        if one["status"] == "proved":
+        if settled(one):
             continue
         refuted = one["status"] == "refuted"
         if one["kernel"] == HOST:
@@ -119,14 +182,14 @@ def _findings(
         else:
             code, what = ("KG801" if refuted else "KG802"), one["kernel"] or one["launcher"]
         verb = "is false" if refuted else "could not be proved"
-        where = _where(manifest, file, one["line"])
+        where = places.where(one["line"])
         message = f"{what}: {one['says']}{where} {verb}: {one['evidence']}"
         hint = "" if refuted else "nothing is known to be wrong; see `kgen explain " + code + "`"
         yield _at_regime(spec, code, message, one["regime"], hint, Severity.FINDING)
 
 
 def _idle(
-    spec: Spec, manifest: Mapping[str, Any], masks: Sequence[Mapping[str, Any]], file: str
+    spec: Spec, manifest: Mapping[str, Any], masks: Sequence[Mapping[str, Any]], places: _Places
 ) -> Iterator[Diagnostic]:
     """One for each kernel: it names every mask that decides nothing, and what the first of them says."""
     regimes = _regimes(manifest)
@@ -134,9 +197,7 @@ def _idle(
     for one in masks:
         groups.setdefault((one["kernel"], one["always"]), []).append(one)
     for (kernel, always), group in groups.items():
-        masked = " and ".join(
-            f"{one['tensor']}{_where(manifest, file, one['line'])}" for one in group
-        )
+        masked = " and ".join(f"{one['tensor']}{places.where(one['line'])}" for one in group)
         truth = "always" if always else "never"
         verb, noun = ("is", "mask") if len(group) == 1 else ("are", "masks")
         message = f"{kernel}: the {noun} of {masked} {verb} {truth} true: {group[0]['says']}"
@@ -144,14 +205,16 @@ def _idle(
         yield _at_regime(spec, "KG805", message, regimes.get(kernel, ""), hint, Severity.INFO)
 
 
-def _where(manifest: Mapping[str, Any], file: str, line: int) -> str:
-    """The line of the file, and of the template that wrote it."""
-    if not line:
-        return ""
-    origins = manifest["source_map"]
-    origin = origins[line - 1] if line <= len(origins) else None
-    template = f", {manifest['templates_index'][origin[0]]}:{origin[1]}" if origin else ""
-    return f" ({file}:{line}{template})"
+def _waivers(
+    spec: Spec, templates: Templates, findings: Sequence[Mapping[str, Any]]
+) -> Iterator[Diagnostic]:
+    """What is wrong with waivers, each where it is written."""
+    for one in findings:
+        origin = templates.declaration(one["template"]) if one["template"] else spec.origin
+        key = ("waive", one["index"])
+        yield origin.diagnostic(
+            one["code"], one["message"], *key, hint=one["hint"], severity=Severity.FINDING
+        )
 
 
 def _at_regime(

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 
 from kgen.algebra import Certificate, Formula, Poly, Status, contradictory, find_point
@@ -30,11 +30,12 @@ from kgen.prove.ttir import Function
 
 @dataclass(frozen=True)
 class WorldProof:
-    """What was proved of one world, and the certificates behind it."""
+    """What was proved of one world, and the certificates behind it; on those that are `shared` every obligation rests."""
 
     obligations: tuple[Obligation, ...]
     masks: tuple[MaskVerdict, ...]
     certificates: tuple[Certificate, ...]
+    shared: tuple[Certificate, ...] = ()
 
 
 def prove_world(world: World, launcher: str, functions: Sequence[Function]) -> WorldProof:
@@ -49,15 +50,30 @@ def prove_world(world: World, launcher: str, functions: Sequence[Function]) -> W
     for number, (launch, reading) in enumerate(zip(world.launches, readings)):
         found += argument_types(engine, launcher, launch, functions[number])
         found += understood(launcher, launch.function, reading)
-        found += bounds(engine, launcher, number, launch, reading)
-        found += widths(engine, launcher, number, launch, reading)
+        found += _resting(engine, bounds(engine, launcher, number, launch, reading))
+        found += _resting(engine, widths(engine, launcher, number, launch, reading))
         seen += masks(engine, launch.function, reading)
         own, doubts = tickets(engine, launch, reading)
         drawn.append(own)
-        found += last_block(engine, launcher, launch, reading, own, doubts)
+        found += _resting(engine, last_block(engine, launcher, launch, reading, own, doubts))
     found += dependent(launcher, world.launches, readings)
-    found += _whole(engine, launcher, readings, drawn)
-    return WorldProof(tuple(found), tuple(seen), tuple(engine.certificates))
+    found += _resting(engine, _whole(engine, launcher, readings, drawn))
+    return WorldProof(tuple(found), tuple(seen), tuple(engine.certificates), _shared(engine, found))
+
+
+def _resting(engine: Engine, obligations: Iterator[Obligation]) -> Iterator[Obligation]:
+    """The obligations, each with the certificates that were asked for between it and the one before it."""
+    start = len(engine.used)
+    for one in obligations:
+        yield replace(one, certificates=tuple(dict.fromkeys(engine.used[start:])))
+        start = len(engine.used)
+
+
+def _shared(engine: Engine, found: Iterable[Obligation]) -> tuple[Certificate, ...]:
+    """What no single obligation asked for, and lemmas, which any later one may use."""
+    own = {certificate for one in found for certificate in one.certificates}
+    lemmas = {lemma.formula for lemma in engine.lemmas}
+    return tuple(one for one in engine.certificates if one not in own or one.goal in lemmas)
 
 
 def _empty(engine: Engine, launcher: str) -> WorldProof:
@@ -65,7 +81,7 @@ def _empty(engine: Engine, launcher: str) -> WorldProof:
     says = "some call leads here"
     certificate = contradictory(engine.space, engine.facts)
     if certificate is not None:
-        return WorldProof((), (), (certificate,))
+        return WorldProof((), (), (certificate,), (certificate,))
     evidence = "no values of the axes were found for which the launcher runs"
     return WorldProof(
         (Obligation(launcher, "", "reached", says, Status.UNKNOWN, evidence),), (), ()
@@ -119,29 +135,27 @@ def _unique(names: Sequence[str], number: int, written: bool) -> str:
 
 def _whole(
     engine: Engine, launcher: str, readings: Sequence[Reading], drawn: Sequence[Sequence[Ticket]]
-) -> list[Obligation]:
+) -> Iterator[Obligation]:
     """What is said of all launches together."""
     world = engine.world
-    found: list[Obligation] = []
     for tensor in world.tensors.values():
         stores = places(world.launches, readings, drawn, tensor.name, ("store", "atomic"))
         loads = places(world.launches, readings, drawn, tensor.name, ("load", "atomic"))
         if tensor.role == "output":
-            found.append(written_once(engine, launcher, tensor, stores))
+            yield written_once(engine, launcher, tensor, stores)
         elif tensor.role == "scratch":
-            found += written_at_most_once(engine, launcher, tensor, stores)
-            found += consumed(engine, launcher, loads, stores)
+            yield from written_at_most_once(engine, launcher, tensor, stores)
+            yield from consumed(engine, launcher, loads, stores)
         elif tensor.role == "updated":
-            found += written_at_most_once(engine, launcher, tensor, stores)
-            found += map(partial(_read_back, launcher), loads if stores else ())
+            yield from written_at_most_once(engine, launcher, tensor, stores)
+            yield from map(partial(_read_back, launcher), loads if stores else ())
         elif tensor.role == "input" and stores:
-            found.append(_input_written(launcher, stores[0]))
+            yield _input_written(launcher, stores[0])
         if tensor.role in ("output", "scratch"):
-            found += initialised(engine, launcher, loads, stores)
+            yield from initialised(engine, launcher, loads, stores)
     for reads in world.reads:
         loads = places(world.launches, readings, drawn, reads.tensor, ("load", "atomic"))
-        found.append(read_once(engine, launcher, reads, loads))
-    return found
+        yield read_once(engine, launcher, reads, loads)
 
 
 def _read_back(launcher: str, place: Place) -> Obligation:

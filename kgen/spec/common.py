@@ -23,6 +23,7 @@ from kgen.spec.fields import (
 from kgen.spec.nodes import Key
 from kgen.spec.problem import describe, problem
 from kgen.spec.regime import Regime, Swept, SweptKey
+from kgen.spec.waiver import Waiver
 from kgen.spec.workloads import Workloads
 
 Names = Annotated[tuple[Identifier, ...], Field(min_length=1), AfterValidator(each_once)]
@@ -116,4 +117,7 @@ class SpecModel(Model):
     workloads: Workloads = Field(Workloads(), description="Points that are tested and timed.")
     sweep: Mapping[Identifier, Mapping[SweptKey, Swept]] = Field(
         {}, description="For each regime the values of parameters that `kgen sweep` tries."
+    )
+    waive: tuple[Waiver, ...] = Field(
+        (), description="Statements about the rendered file that may stay open, with reasons."
     )

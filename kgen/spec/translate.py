@@ -50,7 +50,7 @@ def translate(
 def _translate(item: Mapping, key: Key, model: type[BaseModel], origin: Origin) -> Diagnostic:
     kind, context, value = item["type"], item.get("ctx", {}), item["input"]
     if kind == KIND:
-        at_key = context["on_key"] or item["loc"][-1] == "[key]"
+        at_key = context["on_key"] or item["loc"][-1:] == ("[key]",)
         return origin.diagnostic(
             context["code"],
             context["message"],

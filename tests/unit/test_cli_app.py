@@ -9,7 +9,7 @@ import pytest
 
 import kgen as package
 
-VERBS = ("render", "check", "compile", "test", "explain", "schema", "demo")
+VERBS = ("render", "check", "prove", "recheck", "compile", "test", "explain", "schema", "demo")
 SPEC = "specs/norm/rms_4096.yaml"
 
 

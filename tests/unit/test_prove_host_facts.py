@@ -10,7 +10,7 @@ import pytest
 from kgen.algebra import Status
 from kgen.plan.build import build
 from kgen.plan.templates import Templates
-from kgen.prove.host import Enforced, enforced
+from kgen.prove.host import Enforced, enforced, prove_host
 from kgen.render.assemble import raw_text
 from kgen.render.environment import workshop
 from kgen.render.kernels import launchers
@@ -300,4 +300,61 @@ def test_a_launcher_that_is_never_called_has_no_facts():
     found = facts(NORM, "launch_rows", unreached)
     assert {(one.status, one.evidence) for one in found.values()} == {
         (Status.UNKNOWN, "the entry never gets there")
+    }
+
+
+# ---------------------------------------------------------------- every check that there is
+
+
+def _checks(spec: str) -> list[str]:
+    """The statements of the entry that check something, each once."""
+    lines = emitted(spec)[0].splitlines()
+    return [line for line in lines if line.startswith("    check_")]
+
+
+def _raises(spec: str) -> list[str]:
+    """What the helpers raise."""
+    return [line for line in emitted(spec)[0].splitlines() if line.startswith("        raise ")]
+
+
+EVERY = [(spec, line) for spec in (NORM, ATTENTION) for line in _checks(spec)]
+SCALED = "specs/attention/gqa8_fp8_page1.yaml"
+HELPERS = [
+    (spec, line)
+    for spec in (NORM, ATTENTION)
+    for line in _raises(spec)
+    if "elements, not one" not in line  # of scales, which these specs do not have
+]
+
+
+def _open(spec: str, old: str, new: str) -> set[str]:
+    """The obligations `facts are enforced` that are not proved in an edited text."""
+    found = prove_host(edited(spec, (old, new)), *emitted(spec)[1:]).obligations
+    facts = [one for one in found if one.subject == "facts are enforced"]
+    return {one.says for one in facts if one.status is not PROVED}
+
+
+def test_there_is_a_check_of_every_kind():
+    kinds = {line.strip().partition("(")[0] for _, line in EVERY}
+    assert kinds == {"check_tensor", "check_shape", "check_range", "check_choice"}
+    assert len(EVERY) == 20 and len(HELPERS) >= 12
+
+
+@pytest.mark.parametrize(("spec", "line"), EVERY, ids=lambda one: one.strip()[:40])
+def test_each_check_of_the_entry_is_missed_by_the_fact_that_it_enforces(spec, line):
+    name = line.partition('"')[2].partition('"')[0]
+    left = _open(spec, line + "\n", "")
+    assert left and any(name in says.split() for says in left)
+
+
+@pytest.mark.parametrize(("spec", "line"), HELPERS, ids=lambda one: one.strip()[:60])
+def test_each_test_of_a_helper_is_missed_by_some_fact(spec, line):
+    assert _open(spec, line, "        pass")
+
+
+def test_the_test_of_a_scales_single_element_is_missed_by_its_fact():
+    (line,) = [line for line in _raises(SCALED) if "elements, not one" in line]
+    assert _open(SCALED, line, "        pass") == {
+        "k_scale has one element",
+        "v_scale has one element",
     }

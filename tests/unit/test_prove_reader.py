@@ -247,3 +247,41 @@ def test_inline_assembly_orders_or_is_opaque():
     assert Read(wait).reasons == []
     other = wait.replace("griddepcontrol.wait; mov.u32 $0, 0;", "st.global.u32 [0], 0;")
     assert any(one.opaque for one in Read(other).reading.obstacles)
+
+
+@pytest.mark.parametrize(
+    ("text", "operands", "reason"),
+    [
+        ("ld.global.b32 $0, [$1];", "%n : i32", "accesses memory"),
+        ("global_load_dword $0, $1, off", "%n : i32", "accesses memory"),
+        ("mov.b32 $0, 0;", "%x : !tt.ptr<f32>", "is given an address"),
+    ],
+)
+def test_assembly_that_calls_itself_pure_is_not_believed_where_it_reaches_memory(
+    text, operands, reason
+):
+    body = (
+        f'%q = tt.elementwise_inline_asm "{text}" '
+        f'{{constraints = "=r,r", packed_element = 1 : i32, pure = true}} {operands} -> i32\n'
+    )
+    (found,) = [one for one in Read(body).reading.obstacles]
+    assert found.opaque
+    assert found.reason == (
+        f"inline assembly that {reason} is not followed; write plain pointers with strides and masks instead"
+    )
+
+
+def test_a_comment_in_assembly_hides_no_instruction():
+    ordered = (
+        '%q = tt.elementwise_inline_asm "griddepcontrol.wait; // why\\0Amov.u32 $0, 0;" '
+        '{constraints = "=r", packed_element = 1 : i32, pure = false} -> i32\n'
+    )
+    assert Read(ordered).reasons == []
+    hidden = ordered.replace("mov.u32 $0, 0;", "st.global.u32 [0], 0;")
+    assert any(one.opaque for one in Read(hidden).reading.obstacles)
+
+
+def test_a_pure_operation_that_is_given_an_address_is_an_obstacle():
+    body = "%q = tt.extern_elementwise %x : (!tt.ptr<f32>) -> i32\n"
+    (reason,) = Read(body).reasons
+    assert reason.startswith("tt.extern_elementwise is given an address; write it with tl.load")

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from kgen.algebra import Status
 from kgen.judges import profile
 from kgen.plan.model import Plan
 from kgen.plan.obligation import Obligation
@@ -43,7 +44,8 @@ def prove_host(source: str, plan: Plan, launchers: Sequence[Launcher]) -> HostPr
         found += launches(plan, launcher, closing, trace)
         kept[launcher.function] = enforced_facts(plan, launcher, closing, trace)
         found += [_as_obligation(launcher.function, one) for one in kept[launcher.function]]
-    return HostProof(tuple(found), kept)
+    entry = profile(plan.judge).entry
+    return HostProof(tuple(_placed(one, trace, entry) for one in found), kept)
 
 
 def enforced(
@@ -65,4 +67,20 @@ def _trace(source: str, plan: Plan) -> Trace:
 
 def _as_obligation(launcher: str, one: Enforced) -> Obligation:
     where = f"line {one.line}: " if one.line else ""
-    return Obligation(launcher, FACTS, one.fact.says, one.status, f"{where}{one.evidence}")
+    evidence = f"{where}{one.evidence}"
+    return Obligation(
+        launcher, FACTS, one.fact.says, one.status, evidence, certificates=one.certificates
+    )
+
+
+def _placed(one: Obligation, trace: Trace, entry: str) -> Obligation:
+    """What is open needs a line to look at: where the entry calls the launcher, or where the entry begins."""
+    if one.status is Status.PROVED or one.line:
+        return one
+    calls = trace.calls(one.regime)
+    defined = trace.module.functions
+    if calls:
+        line = calls[0][0].lines[0]
+    else:
+        line = defined[one.regime if one.regime in defined else entry].lineno
+    return replace(one, line=line)

@@ -146,7 +146,8 @@ def _holds_among(
         return Answer(Status.UNKNOWN, error.message)
     verdict = decide(space, stated, conjunction(*given), steps=steps, tries=tries)
     if verdict.certificate is not None:
-        return Answer(Status.PROVED, f"certificate of {len(verdict.certificate.steps)} steps")
+        evidence = f"certificate of {len(verdict.certificate.steps)} steps"
+        return Answer(Status.PROVED, evidence, certificates=(verdict.certificate,))
     if verdict.point is None or missing:
         return Answer(Status.UNKNOWN, verdict.text)
     values = {**dict.fromkeys(absent), **verdict.point.values}

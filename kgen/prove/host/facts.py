@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from kgen.algebra import Status
+from kgen.algebra import Certificate, Status
 from kgen.expr import Expr, parse, to_python
 from kgen.families.model import DTYPES, Tensor, Value
 from kgen.plan.model import Argument, Case, Plan
@@ -53,6 +53,7 @@ class Enforced:
     status: Status
     line: int
     evidence: str
+    certificates: tuple[Certificate, ...] = field(default=(), compare=False)
 
 
 def facts(plan: Plan, launcher: Launcher, closing: Closing) -> tuple[Fact, ...]:
@@ -87,7 +88,7 @@ def _worst(fact: Fact, answers: list[Answer]) -> Enforced:
     answer = all_hold(answers, answers[0].evidence)
     proved = answer.status is Status.PROVED
     line = max((lines[0] for lines in answers[0].lines), default=0) if proved else 0
-    return Enforced(fact, answer.status, line, answer.evidence)
+    return Enforced(fact, answer.status, line, answer.evidence, answer.certificates)
 
 
 # ---------------------------------------------------------------- tensors and scalars

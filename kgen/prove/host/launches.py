@@ -106,7 +106,10 @@ def _obligation(regime: str, says: str, answers: list[Answer], absent: str) -> O
         for answer in answers:
             if answer.status is status:
                 return Obligation(regime, SUBJECT, says, status, answer.evidence)
-    return Obligation(regime, SUBJECT, says, Status.PROVED, answers[0].evidence)
+    proved = all_hold(answers, answers[0].evidence)
+    return Obligation(
+        regime, SUBJECT, says, Status.PROVED, proved.evidence, certificates=proved.certificates
+    )
 
 
 class _Checks:

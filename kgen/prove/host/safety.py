@@ -31,19 +31,19 @@ def _judged(trace: Trace, regime: str, functions: set[str]) -> Iterator[Obligati
     findings = trace.of(functions)
     expressions = sum(len(trace.counted.get(one, ())) for one in functions)
     for rule in Rule:
-        status, evidence = _verdict(rule, findings, expressions)
-        yield Obligation(regime, SUBJECT, rule.value, status, evidence)
+        status, evidence, line = _verdict(rule, findings, expressions)
+        yield Obligation(regime, SUBJECT, rule.value, status, evidence, line)
 
 
-def _verdict(rule: Rule, findings: list[Finding], expressions: int) -> tuple[Status, str]:
+def _verdict(rule: Rule, findings: list[Finding], expressions: int) -> tuple[Status, str, int]:
     """A statement without a rule may do anything, so that nothing is proved beside it."""
     for status in (Status.REFUTED, Status.UNKNOWN):
         found = [one for one in findings if one.rule is rule and one.status is status]
         if found:
-            return status, "; ".join(map(str, found))
+            return status, "; ".join(map(str, found)), found[0].line
     hidden = [one for one in findings if one.rule in _HIDING[rule]]
     if hidden:
-        return Status.UNKNOWN, str(hidden[0])
+        return Status.UNKNOWN, str(hidden[0]), hidden[0].line
     if not expressions:
-        return Status.UNKNOWN, "the entry never gets there"
-    return Status.PROVED, f"by a walk through {expressions} expressions"
+        return Status.UNKNOWN, "the entry never gets there", 0
+    return Status.PROVED, f"by a walk through {expressions} expressions", 0

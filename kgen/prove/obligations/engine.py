@@ -40,12 +40,14 @@ SHORT = 60
 class Engine:
     """Decides statements in the space of one world.
 
-    `certificates` has every proof that was found, `lemmas` what was proved on the way, for the use of later proofs.
+    `certificates` has every proof that was found, `used` those proofs in the order in which they were asked for,
+    `lemmas` what was proved on the way, for the use of later proofs.
     """
 
     world: World
     certificates: list[Certificate] = field(default_factory=list)
     lemmas: list[Fact] = field(default_factory=list)
+    used: list[Certificate] = field(default_factory=list)
     _known: dict[tuple[Formula, Formula], Verdict] = field(default_factory=dict)
     _digits: dict[str, Poly] = field(default_factory=dict)
     _left: int = EFFORT
@@ -78,6 +80,8 @@ class Engine:
             known = self._known[key] = self._decided(goal, given, steps, tries)
             if known.certificate is not None:
                 self.certificates.append(known.certificate)
+        if known.certificate is not None:
+            self.used.append(known.certificate)
         return known
 
     def proves(self, goal: Formula, *given: Formula, steps: int = STEPS) -> bool:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from kgen.algebra import Point, Poly, Status
+from kgen.algebra import Certificate, Point, Poly, Status
 
 
 @dataclass(frozen=True)
@@ -30,6 +30,7 @@ class Obligation:
 
     `says` is the statement, `evidence` how it was proved, where it fails or what is left open. `line` is a line of the
     emitted file, `tensor` what it is about. With a `suspicion` the status is `unknown` until a replay shows more.
+    `certificates` are the proofs that were asked for on its way.
     """
 
     launcher: str
@@ -41,6 +42,7 @@ class Obligation:
     line: int = 0
     tensor: str = ""
     suspicion: Suspicion | None = None
+    certificates: tuple[Certificate, ...] = field(default=(), compare=False)
 
     def as_json(self) -> Mapping[str, Any]:
         """The obligation as plain data."""

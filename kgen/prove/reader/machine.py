@@ -51,6 +51,9 @@ QUICK_STEPS = 300
 TERMINATORS = frozenset({"tt.return", "scf.yield", "scf.condition", "cf.br", "cf.cond_br"})
 
 
+INSTEAD = "write it with tl.load, tl.store and arithmetic of integers"
+
+
 def signed(bits: int) -> Interval:
     """The integers that a signed type of `bits` bits holds."""
     return Interval(-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
@@ -334,10 +337,13 @@ class Reader:
         if handler is not None:
             found = handler(self, operation, *operands)
             return found if isinstance(found, (tuple, list)) else () if found is None else (found,)
-        if operation.name not in PURE:
-            touches = any(isinstance(value, (Pointer, Lost)) for value in operands)
+        touches = any(isinstance(value, (Pointer, Lost)) for value in operands)
+        if operation.name not in PURE or touches:
             opaque = touches or not operation.results or bool(operation.regions)
-            self.obstacle(operation, f"the operation {operation.name} is not known", opaque)
+            reason = f"the operation {operation.name} is not known, so what it computes is not"
+            if operation.name in PURE:
+                reason = f"{operation.name} is given an address"
+            self.obstacle(operation, f"{reason}; {INSTEAD}", opaque)
         return self.unknowns(operation)
 
 

@@ -16,6 +16,13 @@ _ORDERING = re.compile(
     r"griddepcontrol\.(wait|launch_dependents)|membar\.\w+|fence\.[\w.]+|mov\.[bu]32 \$0, \w+"
 )
 """Inline assembly that orders accesses and makes none."""
+_MEMORY = re.compile(r"\[|\b(global|flat|buffer|scratch|ds|s_load|s_store|s_buffer|s_atomic)_")
+"""What instructions that access memory have in them: PTX writes every address in brackets."""
+
+PLAIN = "write plain pointers with strides and masks instead"
+PURE_OR_PLAIN = (
+    "declare text that only computes as is_pure, and access memory with tl.load and tl.store"
+)
 
 
 def add_pointer(reader: Reader, operation: Operation, pointer: Value, offset: Value) -> Value:
@@ -136,14 +143,22 @@ def barrier(reader: Reader, operation: Operation, *_: Value) -> None:
     reader.barrier(operation)
 
 
-def assembly(reader: Reader, operation: Operation, *_: Value) -> list[Value]:
-    """`tt.elementwise_inline_asm`: pure text computes values; what orders accesses is kept among the events."""
-    if operation.attributes.get("pure") != "true":
-        statements = _statements(operation.text)
+def assembly(reader: Reader, operation: Operation, *operands: Value) -> list[Value]:
+    """`tt.elementwise_inline_asm`: pure text computes values; what orders accesses is kept among the events.
+
+    That text is pure is its author's word, so text that names memory, or is given an address, is not believed.
+    """
+    statements = _statements(operation.text)
+    addressed = any(isinstance(value, (Pointer, Lost)) for value in operands)
+    touching = next((one for one in statements if _MEMORY.search(one)), "")
+    if addressed or touching:
+        what = "accesses memory" if touching else "is given an address"
+        reader.obstacle(operation, f"inline assembly that {what} is not followed; {PLAIN}", True)
+    elif operation.attributes.get("pure") != "true":
         if all(_ORDERING.fullmatch(statement) for statement in statements):
             reader.barrier(operation)
         else:
-            reason = "inline assembly that is not pure may access memory"
+            reason = f"inline assembly that is not pure may access memory; {PURE_OR_PLAIN}"
             reader.obstacle(operation, reason, True)
     return reader.unknowns(operation)
 
@@ -151,15 +166,16 @@ def assembly(reader: Reader, operation: Operation, *_: Value) -> list[Value]:
 def _statements(text: str) -> list[str]:
     """The instructions of inline assembly, without comments."""
     quoted = text.partition('"')[2].rpartition('"')[0].partition('"')[0]
-    return [
-        part.split("//")[0].strip() for part in quoted.split(";") if part.split("//")[0].strip()
-    ]
+    lines = re.split(r"\\0A|\n", quoted)  # a comment ends with its line, as MLIR escapes it
+    text = " ".join(line.partition("//")[0] for line in lines)
+    return [part.strip() for part in text.split(";") if part.strip()]
 
 
 def descriptor(reader: Reader, operation: Operation, *_: Value) -> list[Value]:
-    """Tensor descriptors: their bounds are checked by hardware, against shapes that this reader does not follow."""
-    reason = "tensor descriptors are not followed; load through pointers, with masks"
-    reader.obstacle(operation, reason, True)
+    """Tensor descriptors and block pointers: what is in bounds is decided by shapes inside them."""
+    blocks = operation.name in ("tt.make_tensor_ptr", "tt.advance")
+    what = "block pointers" if blocks else "tensor descriptors"
+    reader.obstacle(operation, f"{what} hold shapes that are not followed; {PLAIN}", True)
     return reader.unknowns(operation)
 
 
