@@ -152,20 +152,16 @@ def test_what_is_not_followed_is_named_with_its_line_the_reason_and_what_to_writ
     assert f"{operation} " in first.rpartition(reason)[2] and below[:2] == CARET
 
 
-def test_block_pointers_are_followed_only_where_triton_makes_plain_pointers_of_them(
-    kgen, root, tmp_path, monkeypatch
+def test_block_pointers_are_followed_as_the_plain_pointers_that_triton_makes_of_them(
+    kgen, root, tmp_path, monkeypatch, told
 ):
-    from kgen.prove.frontend import triton_version
-
     monkeypatch.chdir(root)
-    path = tmp_path / "submission.py"
+    path = tmp_path / "block.py"
     path.write_text((root / FILE).read_text().replace(LOAD, BLOCK))
-    found = kgen("prove", path, "--spec", SPEC)
-    if triton_version().startswith("3.6"):
-        first, _ = finding(found.err.splitlines(), "KG802", "tt.make_tensor_ptr is followed")
-        assert f"block pointers hold shapes that are not followed; {POINTERS}" in first
-    else:
-        assert found.code == 0 and "KG80" not in found.err.replace("KG805", "")
+    assert kgen("prove", path, "--spec", SPEC).code == 0
+    lines, _ = told(LOAD, BLOCK.replace("(0,), (BLOCK_H,)", "(1,), (BLOCK_H,)"))
+    first, _ = finding(lines, "KG802", "load x[t, h]")  # no replay of block pointers refutes it
+    assert "h = " in first
 
 
 def test_an_operation_that_kgen_does_not_know_is_named(told):
