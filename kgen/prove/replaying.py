@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from kgen.algebra import Point, Poly, Status
 from kgen.algebra.definitions import TableEntry
+from kgen.algebra.smaller import smaller
 from kgen.algebra.valuation import Valuation
 from kgen.families.model import DTYPES
 from kgen.plan.model import Plan
@@ -62,8 +63,10 @@ class Replayer:
         return self._on_small_calls(one, obligation)
 
     def _at_point(self, one: LauncherCase, suspicion: Suspicion) -> str:
-        """What goes wrong there, with the strides of the point or with rows apart."""
-        calls = (_Call(one, self.plan, suspicion.point, rows_apart) for rows_apart in (False, True))
+        """What goes wrong there, or at a smaller point like it, with the strides of the point or with rows apart."""
+        small = smaller(one.world.space, suspicion.wanted, suspicion.point)
+        ways = [(small, False), (small, True), (suspicion.point, False), (suspicion.point, True)]
+        calls = (_Call(one, self.plan, point, rows_apart) for point, rows_apart in ways)
         return next(filter(None, (self._in_call(one, suspicion, call) for call in calls)), "")
 
     def _in_call(self, one: LauncherCase, suspicion: Suspicion, call: _Call) -> str:
@@ -117,14 +120,15 @@ def _launch_number(instance: Any, one: LauncherCase, number: int) -> int:
 
 
 def _aligned(stride: int) -> int:
-    """A stride near this one that no launcher is refused for."""
-    return stride // 16 * 16 if stride > 16 else stride
+    """The next stride from this one that no launcher is refused for."""
+    return -(-stride // 16) * 16 if stride > 16 else stride
 
 
 class _Call:
     """A point as the arguments of the entry: tables hold what the point says.
 
-    Strides are those of the point too, unless `rows_apart` asks for plain ones.
+    Strides are those of the point too, unless `rows_apart` asks for plain ones, or the point's do not keep elements apart:
+    then nothing depends on them.
     """
 
     def __init__(self, one: LauncherCase, plan: Plan, point: Point, rows_apart: bool):
@@ -148,10 +152,13 @@ class _Call:
         return ", ".join(shown)
 
     def _strides(self) -> Iterator[str]:
-        """Strides that the point tells, where they matter: those of more than a row."""
-        for name, value in self._point.values.items():
-            if ".stride(" in name and not self._rows_apart:
-                yield f"{name} = {value}"
+        """Strides that the point tells, of more than one row."""
+        for name in self._point.values:
+            tensor, is_stride, axis = name.removesuffix(")").partition(".stride(")
+            if is_stride and self._keeps(tensor):
+                extents, strides = self._extents_and_strides(tensor)
+                if extents[int(axis)] > 1:
+                    yield f"{name} = {strides[int(axis)]}"
 
     def axes(self) -> dict[str, int | None]:
         """The value of every axis that is known when launching."""
@@ -188,9 +195,8 @@ class _Call:
 
         facts = self._world.tensors[name]
         declared = self._plan.tensor(name)
-        extents = tuple(map(self._value, facts.extents))
-        strides = tuple(map(_aligned, map(self._value, facts.strides)))
-        if self._rows_apart or not extents:
+        extents, strides = self._extents_and_strides(name)
+        if not self._keeps(name):
             strides = padded(extents) if extents else (1,)
         contents = None
         if facts.contents is not None:
@@ -206,6 +212,22 @@ class _Call:
         dims = facts.dims or ("i",)
         return HostTensor(name, short, extents or (1,), strides, dims, "input", contents)
 
+    def _extents_and_strides(self, name: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """The extents of a tensor at the point, and strides that its launcher takes."""
+        facts = self._world.tensors[name]
+        strides = map(_aligned, map(self._value, facts.strides))
+        return tuple(map(self._value, facts.extents)), tuple(strides)
+
+    def _keeps(self, name: str) -> bool:
+        """Whether a tensor has the strides of the point: those that keep its elements apart."""
+        extents, strides = self._extents_and_strides(name)
+        reach = 0
+        for stride, extent in sorted(zip(strides, extents)):
+            if extent > 1 and stride <= reach:
+                return False
+            reach += (extent - 1) * stride
+        return bool(extents) and not self._rows_apart
+
     def _rows(self) -> Iterator[tuple[str, dict[tuple[int, ...], int]]]:
         """For each table, the entries that the point tells, by coordinates."""
         for name, tensor in self._world.tensors.items():
@@ -215,6 +237,8 @@ class _Call:
             for index in range(len(self._space)):
                 definition = self._space[index].definition
                 if not isinstance(definition, TableEntry) or definition.table.name != name:
+                    continue
+                if not self._valuation.formula(definition.mask):
                     continue
                 place = coordinates(self._space, definition.address, tensor)
                 at = None if place is None else tuple(map(self._valuation.poly, place))
