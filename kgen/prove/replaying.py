@@ -7,7 +7,7 @@ only the engine shows stays unknown.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from kgen.algebra import Point, Poly, Status
@@ -23,7 +23,8 @@ from kgen.prove.obligations.model import Obligation, Suspicion
 
 if TYPE_CHECKING:
     from kgen.prove.replay.host import HostTensor
-    from kgen.prove.replay.judge import Judgement
+    from kgen.prove.replay.judge import Scene
+    from kgen.prove.replay.report import Finding
 
 KINDS: Mapping[str, tuple[str, ...]] = {
     "bounds": ("out of range", "broken promise"),
@@ -34,6 +35,8 @@ KINDS: Mapping[str, tuple[str, ...]] = {
     "inputs": ("input written",),
 }
 """What a run of small calls may show of each kind of obligation."""
+IN_ITS_LINE = ("bounds", "widths", "initialised")
+"""Obligations about one statement, which only what is seen there refutes."""
 
 
 @dataclass
@@ -43,7 +46,7 @@ class Replayer:
     text: str
     plan: Plan
     manifest: Mapping[str, Any] | None = None
-    _judged: dict[str, Judgement | None] | None = None
+    _seen: dict[tuple[str, str], _Seen] = field(default_factory=dict)
 
     def refuted(self, one: LauncherCase, obligations: Iterable[Obligation]) -> Iterator[Obligation]:
         """The obligations; those that a replay shows to be false are refuted."""
@@ -87,28 +90,52 @@ class Replayer:
     def _on_small_calls(self, one: LauncherCase, obligation: Obligation) -> str:
         """Small calls of the file that launch the kernel, run whole; what they show must be of the same kind."""
         kernel = obligation.kernel or one.world.launches[0].function
-        found = self._judge(kernel)
-        if found is None or found.outcome != "wrong" or found.finding is None:
+        if self.manifest is None or obligation.subject not in KINDS:
             return ""
-        finding = found.finding
-        fits = finding.kind in KINDS.get(obligation.subject, ())
-        there = obligation.tensor in ("", finding.tensor)
-        return found.why if fits and there else ""
+        for scene, finding in self._findings(one, kernel):
+            if self._fits(obligation, finding):
+                return f"{scene.name}: {finding.text}"
+        return ""
 
-    def _judge(self, kernel: str) -> Judgement | None:
-        from kgen.prove.replay.judge import judge
+    def _findings(self, one: LauncherCase, kernel: str) -> _Seen:
+        from kgen.prove.replay.judge import findings
         from kgen.prove.replay.scenes import scenes
 
-        if self.manifest is None:
+        key = (one.launcher.function, kernel)
+        if key not in self._seen:
+            dims = {name: tensor.dims for name, tensor in one.world.tensors.items()}
+            found = findings(self.text, scenes(self.manifest), kernel, dims)
+            self._seen[key] = _Seen(found)
+        return self._seen[key]
+
+    def _fits(self, obligation: Obligation, finding: Finding) -> bool:
+        """Whether what was seen shows that what was to be proved is false."""
+        from kgen.prove.replay.source import same_statement
+
+        if finding.kind not in KINDS[obligation.subject]:
+            return False
+        somewhere = obligation.subject not in IN_ITS_LINE or not obligation.line
+        there = somewhere or same_statement(self.text, obligation.line, finding.line)
+        return there and obligation.tensor in ("", finding.tensor)
+
+
+class _Seen:
+    """What small calls show, run one after another as far as somebody looks, and only once."""
+
+    def __init__(self, found: Iterator[tuple[Scene, Finding]]):
+        self._coming, self._kept = found, []
+
+    def __iter__(self) -> Iterator[tuple[Scene, Finding]]:
+        yield from self._kept
+        while (found := self._next()) is not None:
+            self._kept.append(found)
+            yield found
+
+    def _next(self) -> tuple[Scene, Finding] | None:
+        try:
+            return next(self._coming, None)
+        except Exception:  # a changed file may do anything; what it does here shows nothing
             return None
-        if self._judged is None:
-            self._judged = {}
-        if kernel not in self._judged:
-            try:
-                self._judged[kernel] = judge(self.text, scenes(self.manifest), kernel)
-            except Exception:  # as above
-                self._judged[kernel] = None
-        return self._judged[kernel]
 
 
 def _launch_number(instance: Any, one: LauncherCase, number: int) -> int:
