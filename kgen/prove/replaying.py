@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from kgen.prove.replay.host import HostTensor
     from kgen.prove.replay.judge import Scene
     from kgen.prove.replay.report import Finding
+    from kgen.render.model import Launcher
 
 KINDS: Mapping[str, tuple[str, ...]] = {
     "bounds": ("out of range", "broken promise"),
@@ -46,7 +47,13 @@ class Replayer:
     text: str
     plan: Plan
     manifest: Mapping[str, Any] | None = None
-    _seen: dict[tuple[str, str], _Seen] = field(default_factory=dict)
+    _seen: dict[str, _Seen] = field(default_factory=dict)
+    _dims: dict[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def learn(self, worlds: Iterable[LauncherCase]) -> None:
+        """How the dimensions of tensors are called."""
+        for one in worlds:
+            self._dims |= {name: tensor.dims for name, tensor in one.world.tensors.items()}
 
     def refuted(self, one: LauncherCase, obligations: Iterable[Obligation]) -> Iterator[Obligation]:
         """The obligations; those that a replay shows to be false are refuted."""
@@ -57,19 +64,44 @@ class Replayer:
                     obligation = replace(obligation, status=Status.REFUTED, evidence=shown)
             yield obligation
 
+    def unstated(
+        self, launchers: Iterable[Launcher], found: Sequence[Obligation]
+    ) -> Iterator[Obligation]:
+        """What small calls show of launchers where something is unknown and nothing was refuted.
+
+        Of a kernel that is not followed, or has another signature than those that are pinned, no obligation says what
+        is wrong there.
+        """
+        for launcher in launchers:
+            names = {"", launcher.function, *(kernel.function for kernel in launcher.kernels)}
+            own = {one.status for one in found if {one.launcher, one.kernel} <= names}
+            if Status.UNKNOWN not in own or Status.REFUTED in own:
+                continue
+            for kernel in dict.fromkeys(kernel.function for kernel in launcher.kernels):
+                for scene, finding in self._findings(kernel):
+                    subject = next(one for one, kinds in KINDS.items() if finding.kind in kinds)
+                    evidence = f"{scene.name}: {finding.text}"
+                    place = (finding.line, finding.tensor)
+                    says = "every small call goes right"
+                    head = (launcher.function, kernel, subject, says, Status.REFUTED, evidence)
+                    yield Obligation(*head, *place)
+                    break
+
     def _shown(self, one: LauncherCase, obligation: Obligation) -> str:
         """What is seen to go wrong; empty if nothing is."""
-        if obligation.suspicion is not None:
-            shown = self._at_point(one, obligation.suspicion)
-            if shown:
-                return shown
-        return self._on_small_calls(one, obligation)
-
-    def _at_point(self, one: LauncherCase, suspicion: Suspicion) -> str:
-        """What goes wrong there, or at a smaller point like it, with the strides of the point or with rows apart."""
+        suspicion = obligation.suspicion
+        if suspicion is None:
+            return self._on_small_calls(one, obligation)
         small = smaller(one.world.space, suspicion.wanted, suspicion.point)
-        ways = [(small, False), (small, True), (suspicion.point, False), (suspicion.point, True)]
-        calls = (_Call(one, self.plan, point, rows_apart) for point, rows_apart in ways)
+        return (
+            self._at_point(one, suspicion, small)
+            or self._on_small_calls(one, obligation)
+            or self._at_point(one, suspicion, suspicion.point)
+        )
+
+    def _at_point(self, one: LauncherCase, suspicion: Suspicion, point: Point) -> str:
+        """What goes wrong there, with the strides of the point or with rows apart."""
+        calls = (_Call(one, self.plan, point, rows_apart) for rows_apart in (False, True))
         return next(filter(None, (self._in_call(one, suspicion, call) for call in calls)), "")
 
     def _in_call(self, one: LauncherCase, suspicion: Suspicion, call: _Call) -> str:
@@ -90,23 +122,24 @@ class Replayer:
     def _on_small_calls(self, one: LauncherCase, obligation: Obligation) -> str:
         """Small calls of the file that launch the kernel, run whole; what they show must be of the same kind."""
         kernel = obligation.kernel or one.world.launches[0].function
-        if self.manifest is None or obligation.subject not in KINDS:
+        if obligation.subject not in KINDS:
             return ""
-        for scene, finding in self._findings(one, kernel):
+        for scene, finding in self._findings(kernel):
             if self._fits(obligation, finding):
                 return f"{scene.name}: {finding.text}"
         return ""
 
-    def _findings(self, one: LauncherCase, kernel: str) -> _Seen:
+    def _findings(self, kernel: str) -> Iterable[tuple[Scene, Finding]]:
+        """What is wrong on small calls that launch the kernel."""
         from kgen.prove.replay.judge import findings
         from kgen.prove.replay.scenes import scenes
 
-        key = (one.launcher.function, kernel)
-        if key not in self._seen:
-            dims = {name: tensor.dims for name, tensor in one.world.tensors.items()}
-            found = findings(self.text, scenes(self.manifest), kernel, dims)
-            self._seen[key] = _Seen(found)
-        return self._seen[key]
+        if self.manifest is None:
+            return ()
+        if kernel not in self._seen:
+            found = findings(self.text, scenes(self.manifest), kernel, self._dims)
+            self._seen[kernel] = _Seen(found)
+        return self._seen[kernel]
 
     def _fits(self, obligation: Obligation, finding: Finding) -> bool:
         """Whether what was seen shows that what was to be proved is false."""
