@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 KINDS: Mapping[str, tuple[str, ...]] = {
     "bounds": ("out of range", "broken promise"),
     "widths": ("wraps",),
-    "exactly once": ("written twice", "never written", "read wrongly"),
+    "exactly once": ("written twice", "never written", "read wrongly", "consumed wrongly"),
     "initialised": ("uninitialised",),
     "order": ("unordered", "left changed"),
     "inputs": ("input written",),
