@@ -37,8 +37,8 @@ class CertificateError(AssertionError):
 class Verdict:
     """What is known of `goal` at the points where `given` holds.
 
-    `certificate` is there exactly if the status is `proved`, `point` exactly if it is `refuted`;
-    `text` says all of it to people. It is made of `says` when it is asked for: proofs outnumber
+    `certificate` is there exactly if the status is `proved`, `point` exactly if it is `refuted`,
+    and then `against` is what holds there. `text` says all of it to people. It is made of `says` when it is asked for: proofs outnumber
     their readers.
     """
 
@@ -46,6 +46,7 @@ class Verdict:
     says: str | Callable[[], str]
     certificate: Certificate | None = None
     point: Point | None = None
+    against: Formula = TRUE
 
     @cached_property
     def text(self) -> str:
@@ -86,9 +87,8 @@ def decide(
         for suspicion in (conjunction(attempt.suspicion, against), against) if draws else ():
             point = find_point(space, suspicion, tries=draws)
             if point is not None:
-                return Verdict(
-                    Status.REFUTED, partial(_refuted, space, goal, given, point), point=point
-                )
+                says = partial(_refuted, space, goal, given, point)
+                return Verdict(Status.REFUTED, says, point=point, against=against)
     return Verdict(Status.UNKNOWN, partial(_unknown, space, goal, given, steps, tries))
 
 

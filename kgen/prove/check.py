@@ -71,11 +71,13 @@ def prove(
     with Frontend() as frontend:
         host = _host(text, plan, launchers)
         proofs = list(dict.fromkeys(proof for one in host for proof in one.certificates))
-        module = Module(text)
+        module, replayer = Module(text), Replayer(text, plan, manifest)
         try:
             worlds = list(cases(plan, launchers, module))
         except LauncherError as error:
-            return Proof(host, (_not_followed(error),), ())
+            unfollowed = (_not_followed(error),)
+            return Proof(host, (*unfollowed, *replayer.unstated(launchers, unfollowed)), ())
+        replayer.learn(worlds)
         needed, missing = needed_signatures(worlds, launchers)
         unpinned = small_signatures(worlds, needed)
         lowered, narrowed = (
@@ -88,7 +90,6 @@ def prove(
         found += machine_order(frontend, text, plan.targets, worlds, functions, needed, timeout)
     seen: list[MaskVerdict] = []
     certificates: list[Certificate] = []
-    replayer = Replayer(text, plan, manifest)
     for number, small in _rounds(functions, narrow_functions):
         for one in map(small_values, worlds) if small else worlds:
             kernels = _kernels(
@@ -103,6 +104,7 @@ def prove(
                 certificates += proof.certificates
         worlds = list(cases(plan, launchers, module))  # a proof leaves its variables in a space
     found += _unreached(launchers, found)
+    found += list(replayer.unstated(launchers, found))
     return Proof(host, tuple(_merged(found)), tuple(_idle(seen)), tuple(certificates))
 
 

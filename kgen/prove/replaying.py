@@ -7,11 +7,12 @@ only the engine shows stays unknown.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from kgen.algebra import Point, Poly, Status
 from kgen.algebra.definitions import TableEntry
+from kgen.algebra.smaller import smaller
 from kgen.algebra.valuation import Valuation
 from kgen.families.model import DTYPES
 from kgen.plan.model import Plan
@@ -22,17 +23,21 @@ from kgen.prove.obligations.model import Obligation, Suspicion
 
 if TYPE_CHECKING:
     from kgen.prove.replay.host import HostTensor
-    from kgen.prove.replay.judge import Judgement
+    from kgen.prove.replay.judge import Scene
+    from kgen.prove.replay.report import Finding
+    from kgen.render.model import Launcher
 
 KINDS: Mapping[str, tuple[str, ...]] = {
     "bounds": ("out of range", "broken promise"),
     "widths": ("wraps",),
-    "exactly once": ("written twice", "never written", "read wrongly"),
+    "exactly once": ("written twice", "never written", "read wrongly", "consumed wrongly"),
     "initialised": ("uninitialised",),
     "order": ("unordered", "left changed"),
     "inputs": ("input written",),
 }
 """What a run of small calls may show of each kind of obligation."""
+IN_ITS_LINE = ("bounds", "widths", "initialised")
+"""Obligations about one statement, which only what is seen there refutes."""
 
 
 @dataclass
@@ -42,7 +47,13 @@ class Replayer:
     text: str
     plan: Plan
     manifest: Mapping[str, Any] | None = None
-    _judged: dict[str, Judgement | None] | None = None
+    _seen: dict[str, _Seen] = field(default_factory=dict)
+    _dims: dict[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def learn(self, worlds: Iterable[LauncherCase]) -> None:
+        """How the dimensions of tensors are called."""
+        for one in worlds:
+            self._dims |= {name: tensor.dims for name, tensor in one.world.tensors.items()}
 
     def refuted(self, one: LauncherCase, obligations: Iterable[Obligation]) -> Iterator[Obligation]:
         """The obligations; those that a replay shows to be false are refuted."""
@@ -53,17 +64,44 @@ class Replayer:
                     obligation = replace(obligation, status=Status.REFUTED, evidence=shown)
             yield obligation
 
+    def unstated(
+        self, launchers: Iterable[Launcher], found: Sequence[Obligation]
+    ) -> Iterator[Obligation]:
+        """What small calls show of launchers where something is unknown and nothing was refuted.
+
+        Of a kernel that is not followed, or has another signature than those that are pinned, no obligation says what
+        is wrong there.
+        """
+        for launcher in launchers:
+            names = {"", launcher.function, *(kernel.function for kernel in launcher.kernels)}
+            own = {one.status for one in found if {one.launcher, one.kernel} <= names}
+            if Status.UNKNOWN not in own or Status.REFUTED in own:
+                continue
+            for kernel in dict.fromkeys(kernel.function for kernel in launcher.kernels):
+                for scene, finding in self._findings(kernel):
+                    subject = next(one for one, kinds in KINDS.items() if finding.kind in kinds)
+                    evidence = f"{scene.name}: {finding.text}"
+                    place = (finding.line, finding.tensor)
+                    says = "every small call goes right"
+                    head = (launcher.function, kernel, subject, says, Status.REFUTED, evidence)
+                    yield Obligation(*head, *place)
+                    break
+
     def _shown(self, one: LauncherCase, obligation: Obligation) -> str:
         """What is seen to go wrong; empty if nothing is."""
-        if obligation.suspicion is not None:
-            shown = self._at_point(one, obligation.suspicion)
-            if shown:
-                return shown
-        return self._on_small_calls(one, obligation)
+        suspicion = obligation.suspicion
+        if suspicion is None:
+            return self._on_small_calls(one, obligation)
+        small = smaller(one.world.space, suspicion.wanted, suspicion.point)
+        return (
+            self._at_point(one, suspicion, small)
+            or self._on_small_calls(one, obligation)
+            or self._at_point(one, suspicion, suspicion.point)
+        )
 
-    def _at_point(self, one: LauncherCase, suspicion: Suspicion) -> str:
+    def _at_point(self, one: LauncherCase, suspicion: Suspicion, point: Point) -> str:
         """What goes wrong there, with the strides of the point or with rows apart."""
-        calls = (_Call(one, self.plan, suspicion.point, rows_apart) for rows_apart in (False, True))
+        calls = (_Call(one, self.plan, point, rows_apart) for rows_apart in (False, True))
         return next(filter(None, (self._in_call(one, suspicion, call) for call in calls)), "")
 
     def _in_call(self, one: LauncherCase, suspicion: Suspicion, call: _Call) -> str:
@@ -84,28 +122,53 @@ class Replayer:
     def _on_small_calls(self, one: LauncherCase, obligation: Obligation) -> str:
         """Small calls of the file that launch the kernel, run whole; what they show must be of the same kind."""
         kernel = obligation.kernel or one.world.launches[0].function
-        found = self._judge(kernel)
-        if found is None or found.outcome != "wrong" or found.finding is None:
+        if obligation.subject not in KINDS:
             return ""
-        finding = found.finding
-        fits = finding.kind in KINDS.get(obligation.subject, ())
-        there = obligation.tensor in ("", finding.tensor)
-        return found.why if fits and there else ""
+        for scene, finding in self._findings(kernel):
+            if self._fits(obligation, finding):
+                return f"{scene.name}: {finding.text}"
+        return ""
 
-    def _judge(self, kernel: str) -> Judgement | None:
-        from kgen.prove.replay.judge import judge
+    def _findings(self, kernel: str) -> Iterable[tuple[Scene, Finding]]:
+        """What is wrong on small calls that launch the kernel."""
+        from kgen.prove.replay.judge import findings
         from kgen.prove.replay.scenes import scenes
 
         if self.manifest is None:
+            return ()
+        if kernel not in self._seen:
+            found = findings(self.text, scenes(self.manifest), kernel, self._dims)
+            self._seen[kernel] = _Seen(found)
+        return self._seen[kernel]
+
+    def _fits(self, obligation: Obligation, finding: Finding) -> bool:
+        """Whether what was seen shows that what was to be proved is false."""
+        from kgen.prove.replay.source import same_statement
+
+        if finding.kind not in KINDS[obligation.subject]:
+            return False
+        somewhere = obligation.subject not in IN_ITS_LINE or not obligation.line
+        there = somewhere or same_statement(self.text, obligation.line, finding.line)
+        return there and obligation.tensor in ("", finding.tensor)
+
+
+class _Seen:
+    """What small calls show, run one after another as far as somebody looks, and only once."""
+
+    def __init__(self, found: Iterator[tuple[Scene, Finding]]):
+        self._coming, self._kept = found, []
+
+    def __iter__(self) -> Iterator[tuple[Scene, Finding]]:
+        yield from self._kept
+        while (found := self._next()) is not None:
+            self._kept.append(found)
+            yield found
+
+    def _next(self) -> tuple[Scene, Finding] | None:
+        try:
+            return next(self._coming, None)
+        except Exception:  # a changed file may do anything; what it does here shows nothing
             return None
-        if self._judged is None:
-            self._judged = {}
-        if kernel not in self._judged:
-            try:
-                self._judged[kernel] = judge(self.text, scenes(self.manifest), kernel)
-            except Exception:  # as above
-                self._judged[kernel] = None
-        return self._judged[kernel]
 
 
 def _launch_number(instance: Any, one: LauncherCase, number: int) -> int:
@@ -117,14 +180,15 @@ def _launch_number(instance: Any, one: LauncherCase, number: int) -> int:
 
 
 def _aligned(stride: int) -> int:
-    """A stride near this one that no launcher is refused for."""
-    return stride // 16 * 16 if stride > 16 else stride
+    """The next stride from this one that no launcher is refused for."""
+    return -(-stride // 16) * 16 if stride > 16 else stride
 
 
 class _Call:
     """A point as the arguments of the entry: tables hold what the point says.
 
-    Strides are those of the point too, unless `rows_apart` asks for plain ones.
+    Strides are those of the point too, unless `rows_apart` asks for plain ones, or the point's do not keep elements apart:
+    then nothing depends on them.
     """
 
     def __init__(self, one: LauncherCase, plan: Plan, point: Point, rows_apart: bool):
@@ -148,10 +212,13 @@ class _Call:
         return ", ".join(shown)
 
     def _strides(self) -> Iterator[str]:
-        """Strides that the point tells, where they matter: those of more than a row."""
-        for name, value in self._point.values.items():
-            if ".stride(" in name and not self._rows_apart:
-                yield f"{name} = {value}"
+        """Strides that the point tells, of more than one row."""
+        for name in self._point.values:
+            tensor, is_stride, axis = name.removesuffix(")").partition(".stride(")
+            if is_stride and self._keeps(tensor):
+                extents, strides = self._extents_and_strides(tensor)
+                if extents[int(axis)] > 1:
+                    yield f"{name} = {strides[int(axis)]}"
 
     def axes(self) -> dict[str, int | None]:
         """The value of every axis that is known when launching."""
@@ -188,9 +255,8 @@ class _Call:
 
         facts = self._world.tensors[name]
         declared = self._plan.tensor(name)
-        extents = tuple(map(self._value, facts.extents))
-        strides = tuple(map(_aligned, map(self._value, facts.strides)))
-        if self._rows_apart or not extents:
+        extents, strides = self._extents_and_strides(name)
+        if not self._keeps(name):
             strides = padded(extents) if extents else (1,)
         contents = None
         if facts.contents is not None:
@@ -206,6 +272,22 @@ class _Call:
         dims = facts.dims or ("i",)
         return HostTensor(name, short, extents or (1,), strides, dims, "input", contents)
 
+    def _extents_and_strides(self, name: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """The extents of a tensor at the point, and strides that its launcher takes."""
+        facts = self._world.tensors[name]
+        strides = map(_aligned, map(self._value, facts.strides))
+        return tuple(map(self._value, facts.extents)), tuple(strides)
+
+    def _keeps(self, name: str) -> bool:
+        """Whether a tensor has the strides of the point: those that keep its elements apart."""
+        extents, strides = self._extents_and_strides(name)
+        reach = 0
+        for stride, extent in sorted(zip(strides, extents)):
+            if extent > 1 and stride <= reach:
+                return False
+            reach += (extent - 1) * stride
+        return bool(extents) and not self._rows_apart
+
     def _rows(self) -> Iterator[tuple[str, dict[tuple[int, ...], int]]]:
         """For each table, the entries that the point tells, by coordinates."""
         for name, tensor in self._world.tensors.items():
@@ -215,6 +297,8 @@ class _Call:
             for index in range(len(self._space)):
                 definition = self._space[index].definition
                 if not isinstance(definition, TableEntry) or definition.table.name != name:
+                    continue
+                if not self._valuation.formula(definition.mask):
                     continue
                 place = coordinates(self._space, definition.address, tensor)
                 at = None if place is None else tuple(map(self._valuation.poly, place))

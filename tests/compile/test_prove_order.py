@@ -10,7 +10,15 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "proving"))
 
-from subjects import Subject, T, functions_of, parameters_of, proofs_of, world  # noqa: E402
+from subjects import (
+    Subject,
+    T,
+    findings,
+    functions_of,
+    parameters_of,
+    proofs_of,
+    world,
+)  # noqa: E402
 
 from kgen.algebra import Status  # noqa: E402
 from kgen.prove.frontend import Frontend  # noqa: E402
@@ -75,6 +83,29 @@ BROKEN = {
 def test_a_broken_reduction_is_not_proved_and_what_is_broken_is_said(function):
     open_ones = [one for one in unproved(reduction(function)) if one.subject == "order"]
     assert any(one.says.startswith(BROKEN[function]) for one in open_ones), open_ones
+
+
+LATE = "so the store of line 10 of program (0, 0, 0) may reach memory after line 18"
+SHOWN = {
+    "no_barrier": f"no barrier stands between line 10 and the atomic in line 35, {LATE}",
+    "relaxed": f"the atomic in line 45 is relaxed and does not release, {LATE}",
+    "release_only": f"the atomic in line 55 is release and does not acquire, {LATE}",
+    "cta_scope": f"the atomic in line 65 orders nothing beyond its own block, {LATE}",
+    "no_reset": "p_count[i=0] is left as 8; it was 0 before the call",
+    "reset_of_another": "writes p_count[i=1], counted at by program (0, 1, 0), and nothing orders the two",
+    "reset_to_one": "p_count[i=0] is left as 1; it was 0 before the call",
+}
+
+
+@pytest.mark.parametrize("function", BROKEN)
+def test_a_run_of_a_broken_reduction_shows_which_store_may_come_late(function):
+    parameters = parameters_of(FILE)[function]
+    shown = findings(FILE.read_text(), reduction(function), parameters, R=2)
+    assert any(SHOWN[function] in one.text for one in shown), shown
+
+
+def test_a_run_of_an_honest_reduction_shows_nothing():
+    assert findings(FILE.read_text(), reduction("honest"), parameters_of(FILE)["honest"], R=2) == []
 
 
 @pytest.mark.parametrize("grid", [7, 9, 16])

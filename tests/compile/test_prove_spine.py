@@ -14,7 +14,7 @@ from kgen.algebra import Status
 from kgen.plan.build import build
 from kgen.plan.templates import Templates
 from kgen.prove.check import Proof, prove
-from kgen.render.assemble import raw_text
+from kgen.render.assemble import raw_text, render
 from kgen.render.environment import workshop
 from kgen.render.kernels import launchers
 from kgen.spec import load
@@ -150,6 +150,105 @@ def test_a_planted_fault_is_refuted_with_values_that_a_person_can_check(fault):
         for one in proof.kernels
         if one.status is not Status.PROVED
     ]
+
+
+SMALL = ROOT / "tests" / "proving" / "small.yaml"
+ROWS, PARTS = "launch_rows", "launch_decode"
+CALLS = {
+    "a stride of 32 bits, at the fewest rows that show it": (
+        *("norm/rms_4096", ROWS, "stride_x_t: tl.int64", "stride_x_t"),
+        *(
+            "widths",
+            "* of 3 and 715827888 is 2147483664",
+            "T = 4, H = 4096, x.stride(0) = 715827888",
+        ),
+    ),
+    "strides swapped in a launcher": (
+        *("norm/rms_4096", ROWS, "x.stride(0),\n        out.stride(0)"),
+        *(
+            "out.stride(0),\n        x.stride(0)",
+            "bounds",
+            "program (1, 0, 0) of rms_kernel",
+            "T = 2",
+        ),
+    ),
+    "a program too many": (
+        *("norm/rms_4096", ROWS, "rms_kernel[(T,)]", "rms_kernel[(T + 1,)]"),
+        *("bounds", "program (1, 0, 0) of rms_kernel reads x at offset 4112", "T = 1"),
+    ),
+    "a program too few": (
+        *("norm/rms_4096", ROWS, "rms_kernel[(T,)]", "rms_kernel[(T - 1,)]"),
+        *("exactly once", "out[t=0, h=0] is written never", "T=1"),
+    ),
+    "rows stored to the first": (
+        *("norm/rms_4096", ROWS, "p_out + i_t * stride_out_t + o_h", "p_out + o_h"),
+        *("exactly once", "out[t=1, h=0] is written never", "T=3"),
+    ),
+    "a block that no kernel is pinned for": (
+        *("norm/rms_odd", ROWS, "BLOCK_H=BLOCK_H", "BLOCK_H=BLOCK_H // 2"),
+        *("exactly once", "out[t=0, h=2] is written never", "T=1, H=3"),
+    ),
+    "a loop that ends a key early": (
+        *("small", PARTS, "tl.range(b_lo, b_hi, BLOCK_N)", "tl.range(b_lo, b_hi - 1, BLOCK_N)"),
+        *("exactly once", "key 0 of request 0 (length 1), is read 0 times, not 1", "CAP=4"),
+    ),
+    "a part that ends a key late": (
+        *(
+            "small",
+            PARTS,
+            "tl.minimum(b_lo + b_chunk, b_len)",
+            "tl.minimum(b_lo + b_chunk + 1, b_len)",
+        ),
+        *("exactly once", "is read 2 times, not 1, by programs (0, 0, *)", "lengths ["),
+    ),
+    "parts that no program stores": (
+        *("small", PARTS, "split_kernel[(B, HK, SPLITS)]", "split_kernel[(B, HK, SPLITS - 1)]"),
+        *("initialised", "reads partial_sum[b=0, h=0, s=0, m=0], which nothing has written", "B=1"),
+    ),
+    "a combine that leaves out a part": (
+        *("small", PARTS, "tl.range(0, b_parts, BLOCK_S)", "tl.range(1, b_parts, BLOCK_S)"),
+        *("exactly once", "which program (0, 0, 0) stores in line ", "is read 0 times, not once"),
+    ),
+    "scratch a row short": (
+        *("small", PARTS, "torch.empty((B, HK, SPLITS, 3, D)", "torch.empty((B, HK, SPLITS, 2, D)"),
+        *("bounds", "of split_kernel writes partial_out at offset ", "past its last"),
+    ),
+}
+
+
+@functools.cache
+def small() -> tuple:
+    plan = build(load(SMALL))
+    source = render(plan, Templates())
+    return plan, list(launchers(plan, workshop(Templates()))), source.text, source.manifest
+
+
+@pytest.mark.parametrize("fault", CALLS)
+def test_a_planted_fault_is_refuted_by_a_small_call(fault):
+    name, launcher, before, after, subject, *shown = CALLS[fault]
+    plan, every, text, manifest = small() if name == "small" else (*planned(name), *file(name))
+    assert before in text
+    concerned = [one for one in every if one.function == launcher]
+    proof = prove(plan, concerned, text.replace(before, after, 1), manifest)
+    refuted = [one for one in proof.kernels if one.status is Status.REFUTED]
+    found = [one.evidence for one in refuted if one.subject == subject]
+    assert any(all(part in evidence for part in shown) for evidence in found), [
+        (one.status, one.subject, one.says, one.evidence)
+        for one in proof.kernels
+        if one.status is not Status.PROVED
+    ]
+
+
+@pytest.mark.full
+def test_what_small_calls_show_refutes_only_the_statement_that_does_it():
+    plan, every, text, manifest = small()
+    concerned = [one for one in every if one.function == "launch_decode"]
+    changed = text.replace("b_hi = tl.minimum(b_lo + b_chunk, b_len)", "b_hi = b_lo + b_chunk", 1)
+    lines = changed.splitlines()
+    for one in prove(plan, concerned, changed, manifest).kernels:
+        if one.status is Status.REFUTED and one.subject == "bounds" and ": line " in one.evidence:
+            told = int(one.evidence.split(": line ")[1].split(":")[0])
+            assert abs(told - one.line) < 4, (one, lines[told - 1])
 
 
 @pytest.mark.parametrize(

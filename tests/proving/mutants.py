@@ -22,7 +22,7 @@ from pathlib import Path
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parent))
 
-from subjects import Subject as Kernel, T, parameters_of
+from subjects import Subject as Kernel, T, findings, parameters_of
 
 from kgen.algebra import Status
 from kgen.plan.build import build
@@ -215,8 +215,11 @@ def by_hand() -> Iterator[Row]:
                 bad = [one for one in proof.obligations if one.status is not Status.PROVED]
                 status = Status.UNKNOWN if bad else Status.PROVED
                 why = f"{bad[0].subject}: {bad[0].evidence}" if bad else ""
+            seen = findings(mutant.source, REDUCTION, parameters, R=2)
+            if seen and status is Status.UNKNOWN:
+                status, why = Status.REFUTED, seen[0].text
             head = (BY_HAND, mutant.operator, mutant.line, mutant.before, mutant.after)
-            yield Row(*head, str(status), why, "")
+            yield Row(*head, str(status), why, "wrong" if seen else "clean")
 
 
 # ---------------------------------------------------------------- the document

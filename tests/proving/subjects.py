@@ -27,6 +27,11 @@ from kgen.prove.facts import (
     World,
 )
 from kgen.prove.frontend import Frontend
+from kgen.prove.replay.host import contiguous
+from kgen.prove.replay.model import Dim, Instance, Number, Pointer, TensorSpec
+from kgen.prove.replay.model import Launch as Run
+from kgen.prove.replay.report import Finding
+from kgen.prove.replay.run import run_grid
 from kgen.prove.ttir import Function, read
 from kgen.prove.world import WorldProof, prove_world
 
@@ -171,6 +176,40 @@ def _launch(subject: Subject, parameters: Sequence[str], size) -> Launch:
     return Launch(
         subject.function, grid, arguments, dict(subject.constants), dependent=subject.dependent
     )
+
+
+def findings(text: str, subject: Subject, parameters: Sequence[str], **axes: int) -> list[Finding]:
+    """What a run of all programs at these axes shows to be wrong, in one order of programs or the other."""
+    call = instance(subject, parameters, axes)
+    reports = (run_grid(text, call, backwards=backwards) for backwards in (False, True))
+    return [found for report in reports for found in report.findings()]
+
+
+def instance(subject: Subject, parameters: Sequence[str], axes: Mapping[str, int]) -> Instance:
+    """One call of the kernel. Counters begin at 0; there are no integer inputs."""
+    names = {**axes, **subject.constants, "ceil_div": lambda a, b: -(-a // b)}
+
+    def size(text: str | int) -> int:
+        return eval(str(text), {}, names)
+
+    tensors = []
+    for name, tensor in subject.tensors.items():
+        extents = tuple(map(size, tensor.extents))
+        strides = contiguous(extents) if tensor.strides is None else map(size, tensor.strides)
+        dims = tuple(map(Dim, "ijkl", extents, strides))
+        zeros = (lambda elements: 0 * elements) if tensor.role == "state" else None
+        tensors.append(TensorSpec(name, TRITON[tensor.dtype], dims, tensor.role, zeros))
+    grid = (*map(size, subject.grid), 1, 1)[:3]
+    arguments = {name: _argument(subject, name, size) for name in parameters}
+    return Instance(dict(axes), tuple(tensors), (Run(subject.function, arguments, grid),))
+
+
+def _argument(subject: Subject, name: str, size) -> Pointer | Number | object:
+    if name in subject.constants:
+        return subject.constants[name]
+    if name in subject.tensors:
+        return Pointer(name)
+    return Number(size(subject.values.get(name, name)), subject.types.get(name, "i32"))
 
 
 def parameters_of(file: Path) -> dict[str, list[str]]:

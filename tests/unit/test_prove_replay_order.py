@@ -46,23 +46,25 @@ def test_the_last_block_reduction_is_clean_in_either_order_of_its_programs(last_
 
 
 @pytest.mark.parametrize(
-    ("old", "new"),
+    ("old", "new", "reason"),
     [
-        ("tl.debug_barrier()", "pass"),
-        ('sem="acq_rel"', 'sem="relaxed"'),
-        ('sem="acq_rel"', 'sem="acquire"'),
-        ('sem="acq_rel"', 'sem="release"'),
-        ('scope="gpu"', 'scope="cta"'),
+        ("tl.debug_barrier()", "pass", "no barrier stands between line "),
+        ('sem="acq_rel"', 'sem="relaxed"', "is relaxed and does not release"),
+        ('sem="acq_rel"', 'sem="acquire"', "is acquire and does not release"),
+        ('sem="acq_rel"', 'sem="release"', "is release and does not acquire"),
+        ('scope="gpu"', 'scope="cta"', "orders nothing beyond its own block"),
     ],
 )
 def test_without_barrier_release_acquire_or_scope_the_partial_sums_are_unordered(
-    last_block, old, new
+    last_block, old, new, reason
 ):
     findings = last_block(old, new).findings()
     assert {finding.kind for finding in findings} == {"unordered"}
     assert "reads part[i=0, j=0], written by program (0, 0, 0), and nothing orders the two" in (
         findings[0].text
     )
+    assert reason in findings[0].text
+    assert " of program (0, 0, 0) may reach memory after line " in findings[0].text
 
 
 def test_a_barrier_after_the_counter_is_none_before_it(last_block):

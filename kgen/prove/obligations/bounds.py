@@ -89,9 +89,8 @@ def _decided(
             if verdict.point is None:
                 return Status.UNKNOWN, evidence, None
             programs = tuple(reading.programs.values())
-            suspicion = Suspicion(
-                "out of range", number, programs, tensor.name, access.line, verdict.point
-            )
+            place = ("out of range", number, programs, tensor.name, access.line)
+            suspicion = Suspicion(*place, verdict.point, verdict.against)
             return Status.UNKNOWN, evidence, suspicion
         steps += len(verdict.certificate.steps)
         ranges.append(_range(engine, dim, coordinate, extent))

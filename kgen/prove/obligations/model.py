@@ -6,14 +6,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from kgen.algebra import Certificate, Point, Poly, Status
+from kgen.algebra import Certificate, Formula, Point, Poly, Status
 
 
 @dataclass(frozen=True)
 class Suspicion:
     """A point at which an obligation would fail, if the reading of the kernel is right: to be replayed.
 
-    `launch` numbers the launches of the launcher, `programs` are the program ids along the grid's dimensions.
+    `launch` numbers the launches of the launcher, `programs` are the program ids along the grid's dimensions. `wanted` is
+    what holds at the point, and has to at one that is shown in its place.
     """
 
     kind: Literal["out of range", "wraps"]
@@ -22,6 +23,7 @@ class Suspicion:
     tensor: str
     line: int
     point: Point
+    wanted: Formula
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from kgen.algebra import Formula, Point, Status
+from kgen.algebra import Formula, Status, Verdict
 from kgen.prove.facts import Launch
 from kgen.prove.obligations.bounds import inside, reached
 from kgen.prove.obligations.engine import Engine
@@ -40,9 +40,12 @@ def widths(
         control = any(index in access.control_needs for access in reading.accesses)
         users = [access for access in reading.accesses if index in access.needs]
         if control or users:
-            status, evidence, point = _decided(engine, need, users, control)
+            status, evidence, open_ = _decided(engine, need, users, control)
             programs, line = tuple(reading.programs.values()), need.operation.line
-            suspicion = point and Suspicion("wraps", number, programs, "", line, point)
+            suspicion = None
+            if open_ is not None and open_.point is not None:
+                place = ("wraps", number, programs, "", line)
+                suspicion = Suspicion(*place, open_.point, open_.against)
             says = f"{_thing(need.operation)} {need.says.removeprefix('it ')}"
             yield Obligation(
                 launcher, launch.function, SUBJECT, says, status, evidence, line, "", suspicion
@@ -62,7 +65,7 @@ def _thing(operation: Operation) -> str:
 
 def _decided(
     engine: Engine, need: Need, users: list[Access], control: bool
-) -> tuple[Status, str, Point | None]:
+) -> tuple[Status, str, Verdict | None]:
     places = [(need.path,)] if control else [_place(engine, access, need) for access in users]
     steps = 0
     for place in places:
@@ -73,7 +76,7 @@ def _decided(
                 if control
                 else "the value is an address"
             )
-            return Status.UNKNOWN, f"{what}; {verdict.text}", verdict.point
+            return Status.UNKNOWN, f"{what}; {verdict.text}", verdict
         steps += len(verdict.certificate.steps)
     return Status.PROVED, f"certificate of {steps} steps", None
 

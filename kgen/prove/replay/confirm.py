@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from kgen.prove.replay.model import Claim, Confirmation, Instance, Kind, Reads, Unsupported
 from kgen.prove.replay.report import Finding, findings_of
 from kgen.prove.replay.run import run_grid, run_program
+from kgen.prove.replay.source import same_statement
 
 _SINGLE: frozenset[Kind] = frozenset({"out of range", "wraps", "broken promise"})
 """Claims that one program shows alone, whatever the others do."""
@@ -38,23 +39,23 @@ def replay(
     if claim.kind in _SINGLE and claim.program is not None:
         launch, steps = instance.launches[claim.launch], None if whole else FEW_STEPS
         trace = run_program(source, instance, launch, claim.program, most_steps=steps)
-        found = _first(claim, findings_of(instance, claim.launch, trace))
+        found = _first(source, claim, findings_of(instance, claim.launch, trace))
         if found is not None:
             return found
     if not whole:
         return None
     _check_size(instance)
-    return _first(claim, run_grid(source, instance).findings(reads))
+    return _first(source, claim, run_grid(source, instance).findings(reads))
 
 
-def _first(claim: Claim, findings: Iterable[Finding]) -> Confirmation | None:
-    """The first finding that is what the claim says, at its line and tensor where it names them."""
+def _first(source: str, claim: Claim, findings: Iterable[Finding]) -> Confirmation | None:
+    """The first finding that is what the claim says, in its statement and of its tensor where it names them."""
     for finding in findings:
         if (
             finding.kind == claim.kind
             and finding.launch == claim.launch
             and claim.tensor in ("", finding.tensor)
-            and claim.line in (0, finding.line)
+            and (not claim.line or same_statement(source, claim.line, finding.line))
         ):
             return Confirmation(claim, finding.line, finding.program, finding.text)
     return None

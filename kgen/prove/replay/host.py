@@ -141,15 +141,17 @@ def capture(
     *,
     axes: Mapping[str, int | None] | None = None,
     entry: str = "run",
+    dims: Mapping[str, tuple[str, ...]] | None = None,
 ) -> Instance:
     """The instance that a call of `entry` with these arguments makes.
 
     What it returns has the role `output`; what else it allocates is `scratch`, or with
-    `torch.zeros` `state`: counters that a later call wants to find as they were. Raises Unsupported
+    `torch.zeros` `state`: counters that a later call wants to find as they were. `dims` names the
+    dimensions of what it allocates, by the tensor's name. Raises Unsupported
     where the launcher does something that has no meaning here; its own refusals (ValueError,
     TypeError) pass through.
     """
-    return _module(source).call(entry, arguments, axes or {})
+    return _module(source).call(entry, arguments, axes or {}, dims or {})
 
 
 @dataclass(eq=False)
@@ -186,6 +188,7 @@ class _HostModule:
         entry: str,
         arguments: Mapping[str, HostTensor | int | float | None],
         axes: Mapping[str, int | None],
+        dims: Mapping[str, tuple[str, ...]],
     ) -> Instance:
         if entry not in self._namespace:
             raise Unsupported(f"the file has no function {entry}")
@@ -195,6 +198,9 @@ class _HostModule:
             if isinstance(tensor, HostTensor):
                 tensor.role = "output"
                 recording.named(tensor, "returned")
+        for name, tensor in recording.tensors.items():
+            if not tensor.dims and len(dims.get(name, ())) == len(tensor.extents):
+                tensor.dims = dims[name]
         specs = tuple(tensor.spec() for tensor in recording.tensors.values())
         return Instance(dict(axes), specs, tuple(recording.launches))
 

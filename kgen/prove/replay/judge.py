@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -62,7 +62,7 @@ def judge(source: str, scenes: Iterable[Scene], kernel: str = "") -> Judgement:
     for scene in scenes:
         try:
             instance = _captured(source, scene)
-            if kernel and all(launch.function != kernel for launch in instance.launches):
+            if not _launches(instance, kernel):
                 continue
             found, doubt = _first_finding(source, scene, instance)
         except Unsupported as error:
@@ -80,10 +80,39 @@ def judge(source: str, scenes: Iterable[Scene], kernel: str = "") -> Judgement:
     return Judgement("clean", f"nothing wrong on {ran} scenes", ran)
 
 
-def _captured(source: str, scene: Scene) -> Instance:
+def findings(
+    source: str, scenes: Iterable[Scene], kernel: str, dims: Mapping[str, tuple[str, ...]]
+) -> Iterator[tuple[Scene, Finding]]:
+    """All that is wrong on scenes that launch the kernel, each kind of finding in each line once.
+
+    `dims` names dimensions of tensors that the file allocates. Scenes that are refused show nothing.
+    """
+    seen: set[tuple[str, str, int, int]] = set()
+    for scene in scenes:
+        try:
+            instance = _captured(source, scene, dims)
+            if not _launches(instance, kernel):
+                continue
+            for found in _findings(source, scene, instance):
+                key = (found.kind, found.tensor, found.launch, found.line)
+                if key not in seen:
+                    seen.add(key)
+                    yield scene, found
+        except Unsupported:
+            continue
+
+
+def _launches(instance: Instance, kernel: str) -> bool:
+    """Whether the kernel is among the launches; any is, if it is empty."""
+    return not kernel or any(launch.function == kernel for launch in instance.launches)
+
+
+def _captured(
+    source: str, scene: Scene, dims: Mapping[str, tuple[str, ...]] | None = None
+) -> Instance:
     """The scene's instance; what the launcher itself refuses is Unsupported too."""
     try:
-        return capture(source, scene.arguments, axes=scene.axes, entry=scene.entry)
+        return capture(source, scene.arguments, axes=scene.axes, entry=scene.entry, dims=dims)
     except (ArithmeticError, TypeError, ValueError) as error:
         raise Unsupported(f"the launcher refuses: {error}") from error
 
@@ -91,7 +120,7 @@ def _captured(source: str, scene: Scene) -> Instance:
 def _first_finding(source: str, scene: Scene, instance: Instance) -> tuple[Finding | None, str]:
     """The first thing that is wrong, and what cannot be told for want of data."""
     if not scene.whole:
-        return _at_corners(source, instance), ""
+        return next(_at_corners(source, instance), None), ""
     report = run_grid(source, instance)
     found = next(report.findings(scene.reads(instance)), None)
     if found is None and _shares_memory(report):
@@ -101,15 +130,26 @@ def _first_finding(source: str, scene: Scene, instance: Instance) -> tuple[Findi
     return found, doubt
 
 
-def _at_corners(source: str, instance: Instance) -> Finding | None:
+def _findings(source: str, scene: Scene, instance: Instance) -> Iterator[Finding]:
+    """Everything that is wrong there, in either order of programs."""
+    if not scene.whole:
+        yield from _at_corners(source, instance)
+        return
+    report = run_grid(source, instance)
+    yield from report.findings(scene.reads(instance))
+    if _shares_memory(report):
+        report = run_grid(source, instance, backwards=True)
+        yield from report.findings(scene.reads(instance))
+
+
+def _at_corners(source: str, instance: Instance) -> Iterator[Finding]:
     """What programs at the corners of each grid do wrong, whatever others write."""
     for number, launch in enumerate(instance.launches):
         for program in corners(launch):
             trace = run_program(source, instance, launch, program)
             for finding in findings_of(instance, number, trace):
                 if finding.kind != "uninitialised":
-                    return finding
-    return None
+                    yield finding
 
 
 def corners(launch: Launch) -> tuple[Program, ...]:

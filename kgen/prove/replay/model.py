@@ -141,6 +141,7 @@ Kind = Literal[
     "never written",
     "input written",
     "read wrongly",
+    "consumed wrongly",
     "unordered",
     "left changed",
 ]

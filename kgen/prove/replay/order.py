@@ -21,12 +21,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from kgen.prove.replay.interleaving import ACQUIRES, RELEASES, WIDE, interleaving
 from kgen.prove.replay.model import Instance, Program
 from kgen.prove.replay.trace import Access, Barrier, DependencyWait, Trace
-
-_RELEASES = ("acq_rel", "release")
-_ACQUIRES = ("acq_rel", "acquire")
-_WIDE = ("gpu", "sys")
 
 
 @dataclass(frozen=True)
@@ -92,12 +89,14 @@ class _Launch:
                 if isinstance(event, Barrier):
                     complete = position
                 elif isinstance(event, Access) and event.tensor in self._writer:
-                    yield from self._access(turn, trace, event, seen)
+                    yield from self._access(turn, trace, position, event, seen)
                     self._record(turn, position, event)
                     if event.kind == "atomic":
                         self._synchronise(turn, position, event, seen, complete)
 
-    def _access(self, turn: int, trace: Trace, access: Access, seen: Clock) -> Iterator[Unordered]:
+    def _access(
+        self, turn: int, trace: Trace, position: int, access: Access, seen: Clock
+    ) -> Iterator[Unordered]:
         """Conflicts of this access with earlier ones of other programs."""
         name, elements = access.tensor, access.elements
         checks = [(self._writer, self._written_at, "written")]
@@ -106,33 +105,34 @@ class _Launch:
         for owners, times, done in checks:
             found = self._late(elements, owners[name], times[name], turn, seen)
             if found is not None:
-                yield self._unordered(trace, access, *found, done)
+                yield self._unordered(trace, position, access, *found, done)
                 return
         if access.kind != "atomic":
             found = self._late_atomic(access, turn, seen)
             if found is not None:
-                yield self._unordered(trace, access, *found, "counted at")
+                yield self._unordered(trace, position, access, *found, "counted at")
 
     def _late(
         self, elements: np.ndarray, owners: np.ndarray, times: np.ndarray, turn: int, seen: Clock
-    ) -> tuple[int, int] | None:
-        """An element, and the program that accessed it without this one knowing."""
+    ) -> tuple[int, int, int] | None:
+        """An element, the program that accessed it without this one knowing, and by which event."""
         owner = owners[elements]
         for other in np.unique(owner[(owner >= 0) & (owner != turn)]).tolist():
             lanes = owner == other
             late = times[elements[lanes]] >= seen.blocks.get(other, 0)
             if late.any():
-                return int(elements[lanes][np.argmax(late)]), other
+                element = int(elements[lanes][np.argmax(late)])
+                return element, other, int(times[element])
         return None
 
-    def _late_atomic(self, access: Access, turn: int, seen: Clock) -> tuple[int, int] | None:
+    def _late_atomic(self, access: Access, turn: int, seen: Clock) -> tuple[int, int, int] | None:
         """The same for atomics of other programs."""
         if not any(name == access.tensor for name, _ in self._atomics):
             return None
         for element in np.unique(access.elements).tolist():
             for other, position in self._atomics.get((access.tensor, element), {}).items():
                 if other != turn and position >= seen.atomics.get(other, 0):
-                    return element, other
+                    return element, other, position
         return None
 
     def _record(self, turn: int, position: int, access: Access) -> None:
@@ -149,24 +149,32 @@ class _Launch:
         self, turn: int, position: int, access: Access, seen: Clock, complete: int
     ) -> None:
         """What the atomic sees of earlier ones on its elements, and publishes to later ones."""
-        if access.scope not in _WIDE:
+        if access.scope not in WIDE:
             return
         for element in np.unique(access.elements).tolist():
             published = self._published.setdefault((access.tensor, element), Clock())
-            if access.order in _ACQUIRES:
+            if access.order in ACQUIRES:
                 seen.merge(published)
-            if access.order in _RELEASES:
+            if access.order in RELEASES:
                 published.merge(seen)
                 published.merge(Clock({turn: complete}, {turn: position + 1}))
 
     def _unordered(
-        self, trace: Trace, access: Access, element: int, other: int, done: str
+        self,
+        trace: Trace,
+        position: int,
+        access: Access,
+        element: int,
+        other: int,
+        before: int,
+        done: str,
     ) -> Unordered:
         where = self._instance.tensor(access.tensor).show(element)
         verb = {"load": "reads", "store": "writes", "atomic": "changes"}[access.kind]
         text = (
             f"line {access.line}: program {trace.program} of {trace.function} {verb} {where}, "
-            f"{done} by program {self._traces[other].program}, and nothing orders the two"
+            f"{done} by program {self._traces[other].program}, and nothing orders the two: "
+            f"{interleaving(self._traces[other], before, trace, position)}"
         )
         return Unordered(access.tensor, self._number, access.line, trace.program, text)
 

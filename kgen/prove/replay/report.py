@@ -95,6 +95,9 @@ class Report:
                 yield from self._stores_to_input(spec)
         for wanted in reads:
             yield from self._wrong_reads(wanted)
+        for spec in self.instance.tensors:
+            if spec.role == "scratch":
+                yield from self._wrongly_consumed(spec)
         for race in self.unordered:
             yield Finding("unordered", race.tensor, race.launch, race.line, race.program, race.text)
         for change in self.changed:
@@ -127,6 +130,20 @@ class Report:
             who = "; ".join(f"program {program}, line {line}" for _, program, line in writers[:4])
             text = f"{spec.show(element)} is written {int(counts[element])} times ({who})"
             yield Finding("written twice", spec.name, *_place(writers[0]), text)
+
+    def _wrongly_consumed(self, spec: TensorSpec) -> Iterator[Finding]:
+        """The first element of scratch that is stored and not read, and the first that is read more than once."""
+        stored = self.counts(spec.name, "store").reshape(-1) > 0
+        read = self.counts(spec.name, "load").reshape(-1)
+        for wrong in (stored & (read == 0), stored & (read > 1)):
+            if wrong.any():
+                element = int(np.argmax(wrong))
+                launch, program, line = self.at(spec.name, element, "store")[0]
+                text = (
+                    f"{spec.show(element)}, which program {program} stores in line {line}, "
+                    f"is read {int(read[element])} times, not once"
+                )
+                yield Finding("consumed wrongly", spec.name, launch, line, program, text)
 
     def _wrong_reads(self, wanted: Reads) -> Iterator[Finding]:
         """Of each group of programs the first element that it reads too often, or too seldom."""

@@ -77,6 +77,23 @@ def parse(text: str) -> Source:
     return Source(text, functions, names, frozenset(plain))
 
 
+def same_statement(text: str, line: int, other: int) -> bool:
+    """Whether two lines belong to one statement: compilers and parsers count its lines differently."""
+    starts = _starts(text)
+    return line == other or starts.get(line, line) == starts.get(other, other)
+
+
+@lru_cache(maxsize=8)
+def _starts(text: str) -> Mapping[int, int]:
+    """The line where the innermost statement of each line begins."""
+    found: dict[int, int] = {}
+    for node in ast.walk(ast.parse(text)):  # outer statements come first
+        if isinstance(node, ast.stmt):
+            lines = range(node.lineno, (node.end_lineno or node.lineno) + 1)
+            found.update(dict.fromkeys(lines, node.lineno))
+    return found
+
+
 def _imported(node: ast.Import | ast.ImportFrom) -> dict[str, object]:
     """Names that stand for Triton or a part of its language."""
     found: dict[str, object] = {}
