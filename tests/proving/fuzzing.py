@@ -119,8 +119,6 @@ def _tensor(name: str, tensor: T, sizes: Mapping[str, int], filled: str) -> Tens
     if tensor.strides is not None:
         strides = tuple(_size(stride, sizes) for stride in tensor.strides)
     dims = tuple(Dim("ij"[axis], *pair) for axis, pair in enumerate(zip(extents, strides)))
-    # what is written in part is known to the evaluator by who writes it twice alone
-    role = "scratch" if tensor.role == "updated" else tensor.role
     contents = None
     if tensor.entries is not None:
         low, high = (_size(end, sizes) for end in tensor.entries)
@@ -130,7 +128,7 @@ def _tensor(name: str, tensor: T, sizes: Mapping[str, int], filled: str) -> Tens
         if tensor.promised is not None:
             values[..., _size(tensor.promised, sizes) :] = ANYTHING[filled]
         contents = entries(values)
-    return TensorSpec(name, TRITON[tensor.dtype], dims, role, contents)
+    return TensorSpec(name, TRITON[tensor.dtype], dims, tensor.role, contents)
 
 
 def _filled(tensor: T, low: int, high: int, count: int, filled: str) -> list[int]:

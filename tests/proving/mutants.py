@@ -1,6 +1,6 @@
 """Verdicts on mutants of every template: what the prover says, what small calls show, and whether tests notice.
 
-    python tests/proving/mutants.py [--only TEXT] [--log FILE]
+    python tests/proving/mutants.py [--only TEXT] [--log FILE] [--jobs N]
 
 writes `docs/mutants.md`. It takes a quarter of an hour; with `--log`, a run that was stopped goes on where it was. The
 small calls run the Python source on an evaluator that shares no code with the prover (`kgen.prove.replay`).
@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -32,6 +34,7 @@ from kgen.prove.check import Proof, prove
 from kgen.prove.frontend import Frontend
 from kgen.prove.mutate import OPERATORS, VALUE, Mutant, mutants
 from kgen.prove.replay.judge import Judgement, judge
+from kgen.prove.replay.model import Unsupported
 from kgen.prove.replay.scenes import scenes
 from kgen.prove.ttir import read
 from kgen.prove.world import prove_world
@@ -179,20 +182,26 @@ class Row:
         return self.verdict == "proved" and self.shown == "wrong"
 
 
-def rows(done: Iterable[Row], only: str = "") -> Iterator[Row]:
-    """A row for each mutant; those in `done` are not looked at again."""
+def rows(done: Iterable[Row], only: str = "", jobs: int = 1) -> Iterator[Row]:
+    """A row for each mutant; those in `done` are not looked at again. `jobs` processes work side by side."""
     known = {(row.template, row.operator, row.line, row.before, row.after): row for row in done}
-    for file in FILES:
-        for mutant in file.mutants():
-            template = file.functions[mutant.function]
-            if only in f"{template}: {mutant.operator}":
-                key = (template, mutant.operator, mutant.line, mutant.before, mutant.after)
-                yield known.get(key) or _row(file, template, mutant)
+    with ProcessPoolExecutor(jobs) as pool:
+        waiting: list[Row | Future[Row]] = []
+        for number, file in enumerate(FILES):
+            for mutant in file.mutants():
+                template = file.functions[mutant.function]
+                if only in f"{template}: {mutant.operator}":
+                    key = (template, mutant.operator, mutant.line, mutant.before, mutant.after)
+                    waiting.append(known.get(key) or pool.submit(_row, number, mutant))
+        for one in waiting:
+            yield one if isinstance(one, Row) else one.result()
     if only in BY_HAND:
         yield from by_hand()
 
 
-def _row(file: File, template: str, mutant: Mutant) -> Row:
+def _row(number: int, mutant: Mutant) -> Row:
+    file = FILES[number]
+    template = file.functions[mutant.function]
     status, why = file.verdict(mutant)
     shown = file.judgement(mutant)
     noticed = file.noticed(mutant) if status is Status.PROVED else None
@@ -215,11 +224,20 @@ def by_hand() -> Iterator[Row]:
                 bad = [one for one in proof.obligations if one.status is not Status.PROVED]
                 status = Status.UNKNOWN if bad else Status.PROVED
                 why = f"{bad[0].subject}: {bad[0].evidence}" if bad else ""
-            seen = findings(mutant.source, REDUCTION, parameters, R=2)
-            if seen and status is Status.UNKNOWN:
-                status, why = Status.REFUTED, seen[0].text
+            shown, seen = _shown(mutant, parameters)
+            if shown == "wrong" and status is Status.UNKNOWN:
+                status, why = Status.REFUTED, seen
             head = (BY_HAND, mutant.operator, mutant.line, mutant.before, mutant.after)
-            yield Row(*head, str(status), why, "wrong" if seen else "clean")
+            yield Row(*head, str(status), why, shown)
+
+
+def _shown(mutant: Mutant, parameters: Sequence[str]) -> tuple[str, str]:
+    """What a small call of the reduction shows, and in which words."""
+    try:
+        seen = findings(mutant.source, REDUCTION, parameters, R=2)
+    except Unsupported as refused:
+        return "refused", str(refused)
+    return ("wrong", seen[0].text) if seen else ("clean", "")
 
 
 # ---------------------------------------------------------------- the document
@@ -295,10 +313,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", default="", help="part of a template and an operator")
     parser.add_argument("--log", type=Path, help="a file that keeps what was found so far")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="processes at once")
     options = parser.parse_args()
     done = _logged(options.log)
     found: list[Row] = []
-    for row in rows(done, options.only):
+    for row in rows(done, options.only, options.jobs):
         found.append(row)
         if row not in done:
             line = f"{row.verdict:8} {row.shown:9} {row.template}: {row.operator}, line {row.line}"

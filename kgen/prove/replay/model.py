@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import numpy as np
 
 Program = tuple[int, int, int]
-Role = Literal["input", "output", "scratch", "state"]
+Role = Literal["input", "output", "scratch", "state", "updated"]
 Constant = int | float | bool | str | None
 
 
@@ -48,7 +48,7 @@ class TensorSpec:
     - `dtype` is Triton's short name: `bf16`, `fp8e4nv`, `fp32`, `i32`, `u8`, `i1` ...
     - `role`: an `input` is only read; of an `output` each element is written exactly once;
       `scratch` holds nothing at first; `state` lives from call to call, such as a counter, and has
-      to be found as it was left.
+      to be found as it was left; `updated` holds data that are overwritten in part.
     - `contents` takes element numbers (int64, row-major over the extents) and gives the values
       there. Integer inputs need it where they are read. Without it a float is opaque.
     """
