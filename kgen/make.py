@@ -49,6 +49,11 @@ def make(spec: Spec, templates: Templates, cache: Path | None = None) -> Made:
     return found
 
 
+def is_made(spec: Spec, templates: Templates, cache: Path) -> bool:
+    """Whether `make` has only to read the file."""
+    return (cache / "made" / f"{_key(spec, templates)}.json").exists()
+
+
 def _make(spec: Spec, templates: Templates, cache: Path | None) -> Made:
     from kgen.plan.build import build
     from kgen.plan.check import check

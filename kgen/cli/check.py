@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kgen.cli.bundle import made, search
+from kgen.cli.bundle import SUBMISSION, search
 from kgen.cli.options import Json, Set, Spec, Templates
+from kgen.cli.prove import tell as tell_proof
 from kgen.cli.report import Report, reporting
 from kgen.cli.table import Cell, table
+from kgen.paths import cache_dir
 
 if TYPE_CHECKING:
     from kgen.make import Made
@@ -31,23 +34,32 @@ def check(
 ) -> None:
     """Checks a spec, proves its plan, and proves the kernels that it renders. What is refuted or unknown is a finding."""
     with reporting("check", as_json) as report:
-        places = search(templates)
-        loaded, found = made(spec, overrides, places)
+        check_spec(report, spec, overrides, search(templates), verbose)
+
+
+def check_spec(
+    report: Report,
+    path: Path,
+    overrides: Sequence[str],
+    templates: Search,
+    verbose: bool = False,
+) -> tuple[Loaded, Made]:
+    """Reports what is proved of a spec's plan, and of the file that it renders, if it may be used at all."""
+    from kgen.make import is_made, make
+    from kgen.prove.frontend import Frontend
+    from kgen.spec import load
+
+    spec, cache = load(path, overrides), cache_dir()
+    with Frontend.ahead(not is_made(spec, templates, cache)) as frontend:
+        found = make(spec, templates, cache)
         tell(report, found, verbose)
         if not found.wrong:
-            tell_kernels(report, loaded, places, found, verbose)
-
-
-def tell_kernels(
-    report: Report, spec: Loaded, templates: Search, found: Made, verbose: bool = False
-) -> None:
-    """Reports what is proved of the rendered file, apart from what is proved of the plan."""
-    from kgen.cli.bundle import SUBMISSION
-    from kgen.cli.prove import tell as tell_proof
-
-    if not verbose:
-        report.say()
-    tell_proof(report, spec, templates, found, found.text, SUBMISSION, verbose)
+            if not verbose:
+                report.say()
+            tell_proof(
+                report, spec, templates, found, found.text, SUBMISSION, verbose, frontend=frontend
+            )
+    return spec, found
 
 
 def tell(report: Report, found: Made, verbose: bool = False) -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from kgen.cli.bundle import keep, made, search
-from kgen.cli.check import tell, tell_kernels
+from kgen.cli.bundle import keep, search
+from kgen.cli.check import check_spec
 from kgen.cli.compile import compile_bundle
 from kgen.cli.options import Json, Set, Spec
 from kgen.cli.report import reporting
@@ -21,12 +21,9 @@ def demo(spec: Spec, overrides: Set = [], as_json: Json = False) -> None:
 
     with reporting("demo", as_json) as report:
         report.say(f"check {spec}: what holds for every declared axis value")
-        templates = search(None)
-        loaded, found = made(spec, overrides, templates)
-        tell(report, found)
+        loaded, found = check_spec(report, spec, overrides, search(None))
         if found.wrong:
             return
-        tell_kernels(report, loaded, templates, found)
 
         built = keep(loaded, found)
         report.values["directory"] = str(built.directory)

@@ -17,6 +17,7 @@ from kgen.paths import cache_dir
 if TYPE_CHECKING:
     from kgen.make import Made
     from kgen.plan.templates import Templates as Search
+    from kgen.prove.frontend import Frontend
     from kgen.spec import Spec
 
 HEADER = ("kernel", "subject")
@@ -69,16 +70,15 @@ def tell(
     file: str,
     verbose: bool = False,
     output: Path | None = None,
+    frontend: Frontend | None = None,
 ) -> None:
     """Reports what is proved of the text of a file, by kernel and subject, or with `verbose` one by one.
 
-    With `output` the evidence is written there.
+    With `output` the evidence is written there. `frontend` may be one that was started before.
     """
     from kgen.prove.verdicts import settled, verdicts
 
-    found = verdicts(
-        spec, templates, text, made, cache_dir(), file, with_evidence=output is not None
-    )
+    found = verdicts(spec, templates, text, made, cache_dir(), file, output is not None, frontend)
     report.values["obligations"] += found.obligations
     report.values["promises"] = list(found.promises)
     if verbose:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -61,29 +62,31 @@ def prove(
     text: str,
     manifest: Mapping[str, Any] | None = None,
     *,
+    frontend: Frontend | None = None,
     timeout: float = TIMEOUT,
 ) -> Proof:
     """Proves the text of an emitted file against the plan it was made from. No GPU is needed.
 
-    `manifest` tells how small calls of the file are made, on which what is not proved is tried. `timeout` is for
-    Triton's front end, in seconds. Raises KgenError (KG601) without Triton.
+    `manifest` tells how small calls of the file are made, on which what is not proved is tried. `frontend` is one that
+    was started before, and is closed here; `timeout` is for it, in seconds. Raises KgenError (KG601) without Triton.
     """
-    with Frontend() as frontend:
-        host = _host(text, plan, launchers)
-        proofs = list(dict.fromkeys(proof for one in host for proof in one.certificates))
+    with frontend or Frontend() as frontend, ThreadPoolExecutor(1) as beside:
         module, replayer = Module(text), Replayer(text, plan, manifest)
         try:
             worlds = list(cases(plan, launchers, module))
         except LauncherError as error:
-            unfollowed = (_not_followed(error),)
+            host, unfollowed = _host(text, plan, launchers), (_not_followed(error),)
             return Proof(host, (*unfollowed, *replayer.unstated(launchers, unfollowed)), ())
         replayer.learn(worlds)
         needed, missing = needed_signatures(worlds, launchers)
         unpinned = small_signatures(worlds, needed)
-        lowered, narrowed = (
-            frontend.lower(text, [plain(one) for one in some], plan.targets, timeout)
+        lowering = [
+            beside.submit(frontend.lower, text, list(map(plain, some)), plan.targets, timeout)
             for some in (needed.values(), unpinned)
-        )
+        ]
+        host = _host(text, plan, launchers)
+        proofs = list(dict.fromkeys(proof for one in host for proof in one.certificates))
+        lowered, narrowed = (one.result() for one in lowering)
         functions, refused = readable(lowered)
         narrow_functions, _ = readable(narrowed)
         found: list[Obligation] = [*missing, *refused, _rechecked("", proofs, (), HOST)]

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.metadata
 import os
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -62,6 +63,17 @@ class Frontend:
     ) -> None:
         self._worker.close()
         self._folder.cleanup()
+
+    @classmethod
+    @contextlib.contextmanager
+    def ahead(cls, wanted: bool) -> Iterator[Self | None]:
+        """A worker that imports Triton while the plan is checked; None where it is not `wanted`, or there is no Triton."""
+        try:
+            found = cls() if wanted else None
+        except KgenError:
+            found = None
+        with found or contextlib.nullcontext():
+            yield found
 
     def lower(
         self,

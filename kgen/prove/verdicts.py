@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from kgen.make import Made
     from kgen.plan.templates import Templates
     from kgen.prove.check import Proof
+    from kgen.prove.frontend import Frontend
     from kgen.render.model import Launcher
     from kgen.spec import Spec
 
@@ -40,12 +41,14 @@ def verdicts(
     cache: Path | None,
     file: str,
     with_evidence: bool = False,
+    frontend: Frontend | None = None,
 ) -> Verdicts:
     """What is proved of `text`, a file that was made from `spec`, or changed since then.
 
     `rendered` is the file as it was made; `file` is how people call this one. With `cache`, a folder, what was proved
     before is read from there, and neither Triton nor the proof engine is loaded. That keeps no certificates, so
-    `with_evidence` proves the file anew; of what is no Python there is none. Raises KgenError without Triton.
+    `with_evidence` proves the file anew; of what is no Python there is none. `frontend` may be one that was started
+    before. Raises KgenError without Triton.
     """
     from kgen.prove.frontend import triton_version
     from kgen.prove.origins import template_lines
@@ -60,7 +63,7 @@ def verdicts(
     kept = None if folder is None or with_evidence else find(folder, key, text)
     evidence = None
     if kept is None:
-        kept, proof = _proved(spec, templates, text, manifest)
+        kept, proof = _proved(spec, templates, text, manifest, frontend)
         if with_evidence:
             from kgen.prove.evidence import evidence_of
 
@@ -84,7 +87,11 @@ def _code() -> str:
 
 
 def _proved(
-    spec: Spec, templates: Templates, text: str, manifest: Mapping[str, Any]
+    spec: Spec,
+    templates: Templates,
+    text: str,
+    manifest: Mapping[str, Any],
+    frontend: Frontend | None,
 ) -> tuple[Mapping[str, Any], Proof]:
     """The record of a file, and the proof that it tells of; the obligations of both are in one order."""
     from kgen.plan.build import build
@@ -96,7 +103,7 @@ def _proved(
 
     plan = build(spec, templates)
     made = launchers(plan, workshop(templates))
-    proof = prove(plan, made, text, manifest)
+    proof = prove(plan, made, text, manifest, frontend=frontend)
     obligations = [*_host(proof, made), *_kernels(proof, made, manifest)]
     waived = waive(obligations, list(claims(plan, made)), text)
     for number, reason in waived.reasons.items():
