@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ast
+from typing import Literal
 
 from kgen.expr import SIZE_FUNCTIONS, Call
 from kgen.prove.host.expressions import asked, evaluate
+from kgen.prove.host.extents import items_of
 from kgen.prove.host.findings import Rule
 from kgen.prove.host.language import (
     ALLOCATORS,
@@ -68,6 +70,7 @@ def call(node: ast.Call, frame: Frame) -> Value:
         case Symbol(path):
             return _function(path, node, positional, keywords, frame)
         case Data() | Derived() | Unknown():
+            not_understood(node, frame)
             return called
     return not_understood(node, frame)
 
@@ -120,6 +123,8 @@ def _function(
     if path == "torch.empty":
         return _empty(node, positional, keywords, frame)
     if module == "builtins":
+        if keywords and short not in ERRORS:
+            return not_understood(node, frame)
         return _builtin(short, node, positional, frame)
     if module == "kgen" and not keywords:
         return _size(short, positional)
@@ -163,6 +168,8 @@ def _empty(
     """`torch.empty((...), dtype=..., device=...)`."""
     shape = positional
     if len(positional) == 1 and isinstance(positional[0], Sequence):
+        if positional[0].kind == "generator":
+            frame.doubt(node, "the shape is a generator", Rule.ALLOCATION)
         shape = positional[0].items
     _shape_of_data(node, shape, frame)
     unstatic = [one for one in map(taint, shape) if one is not None]
@@ -209,8 +216,8 @@ def _builtin(short: str, node: ast.Call, positional: tuple[Value, ...], frame: F
         case "bool", [value]:
             return Static(asked(value, node, frame))
         case ("tuple" | "list"), [Sequence() | Extents() as value]:
-            return value
-        case "len", [Sequence(items)]:
+            return _converted(short, value, frame)
+        case "len", [Sequence(items, "tuple" | "list")]:
             return Static(number(len(items)))
         case "len", [Extents(tensor)]:
             return Static(rank_name(tensor))
@@ -219,6 +226,14 @@ def _builtin(short: str, node: ast.Call, positional: tuple[Value, ...], frame: F
         case ("int" | "abs" | "float" | "round" | "range" | "str" | "repr" | "sum" | "all"), _:
             return NOTHING_KNOWN
     return not_understood(node, frame)
+
+
+def _converted(kind: Literal["tuple", "list"], value: Sequence | Extents, frame: Frame) -> Value:
+    """A shape is a tuple already, if of a type of its own."""
+    if kind == "tuple" and isinstance(value, Extents):
+        return value
+    items = items_of(value, frame)
+    return NOTHING_KNOWN if items is None else Sequence(items, kind)
 
 
 def _quantified(short: str, items: tuple[Value, ...], node: ast.Call, frame: Frame) -> Value:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import ast
+import builtins
 
 from kgen.expr import Expr
 from kgen.prove.host.extents import extent
+from kgen.prove.host.language import DTYPES
 from kgen.prove.host.terms import (
     FALSE,
+    NONE,
     TRUE,
     all_of,
     any_of,
@@ -84,9 +87,19 @@ def _plain_link(op: ast.cmpop, left: Value, right: Value) -> Value:
         return tainted
     sides = [side.meaning if isinstance(side, Static) else None for side in (left, right)]
     symbol = _COMPARISONS.get(type(op))
+    if isinstance(op, (ast.Is, ast.IsNot)) and not any(map(_is_single, sides)):
+        return NOTHING_KNOWN
     if symbol is None or None in sides:
         return NOTHING_KNOWN
     return Static(compare(symbol, *sides))
+
+
+def _is_single(meaning: Expr | None) -> bool:
+    """Whether only one object has this value: equal numbers may be two objects."""
+    if meaning == NONE:
+        return True
+    path = getattr(meaning, "id", "")
+    return path in DTYPES or hasattr(builtins, path)
 
 
 def _comparable(value: Value) -> Value:
@@ -121,6 +134,12 @@ def _same_items(left: Value, right: Value, frame: Frame) -> Value:
     tainted = taint(right) or taint(left)
     if tainted is not None:
         return tainted
+    # a shape is a tuple
+    kinds = {"tuple" if isinstance(one, Extents) else one.kind for one in (left, right)}
+    if "generator" in kinds:
+        return NOTHING_KNOWN
+    if len(kinds) > 1:
+        return Static(FALSE)
     length: Expr = number(len(right.items))
     if isinstance(left, Extents):
         rank = frame.rank(left.tensor)

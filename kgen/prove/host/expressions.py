@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import math
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 from kgen.expr import Expr, Number, is_literal
 from kgen.prove.host.comparisons import chosen, link, linked, logic
@@ -85,7 +87,7 @@ def _reached(node: ast.BoolOp, frame: Frame) -> list[Expr | None]:
     deciding = FALSE if isinstance(node.op, ast.And) else TRUE
     parts: list[Expr | None] = []
     for operand in node.values:
-        parts.append(condition(operand, frame))
+        parts.append(frame.aside(operand, condition) if parts else condition(operand, frame))
         if parts[-1] == deciding:
             break
     return parts
@@ -96,8 +98,8 @@ def asked(value: Value, node: ast.expr, frame: Frame) -> Expr | None:
     match value:
         case Static(meaning):
             return None if meaning is None else truth(meaning)
-        case Sequence(items):
-            return number(bool(items))
+        case Sequence(items, kind):
+            return TRUE if kind == "generator" else number(bool(items))
         case Tensor() | Derived():
             what = (
                 f"`{ast.unparse(node)}` asks a tensor for its truth, so the host waits and reads it"
@@ -114,13 +116,19 @@ def asked(value: Value, node: ast.expr, frame: Frame) -> Expr | None:
 def _constant(node: ast.Constant, frame: Frame) -> Value:
     if isinstance(node.value, str):
         return Text()
+    if isinstance(node.value, float) and not math.isfinite(node.value):
+        return NOTHING_KNOWN
     if node.value is None or isinstance(node.value, (bool, int, float)):
         return Static(number(node.value))
     return NOTHING_KNOWN
 
 
 def _name(node: ast.Name, frame: Frame) -> Value:
-    found = frame.path.names.get(node.id) or frame.trace.module.value(node.id)
+    found = frame.path.names.get(node.id)
+    if found is None and node.id in frame.local:
+        frame.doubt(node, f"{node.id} is bound in this function, and not here yet")
+        return nothing(node.id)
+    found = found or frame.trace.module.value(node.id)
     if found is None:
         frame.doubt(node, f"nothing binds {node.id}")
         return nothing(node.id)
@@ -169,7 +177,9 @@ def _subscript(node: ast.Subscript, frame: Frame) -> Value:
     match base:
         case Extents() if position is not None:
             return extent(base, position, frame)
-        case Sequence(items) if position is not None and -len(items) <= position < len(items):
+        case Sequence(items, "tuple" | "list") if position is not None and -len(
+            items
+        ) <= position < len(items):
             return items[position]
         case Tensor() | Derived():
             frame.doubt(node, f"`{ast.unparse(node)}` is an operation of torch", Rule.OPERATION)
@@ -184,8 +194,10 @@ def _slice(base: Value, node: ast.Subscript, frame: Frame) -> Value:
     ends = [node.slice.lower, node.slice.upper, node.slice.step]
     values = [Static(NONE) if end is None else evaluate(end, frame) for end in ends]
     items = items_of(base, frame)
-    if items is not None and all(isinstance(v, Static) and is_literal(v.meaning) for v in values):
-        return Sequence(items[slice(*(value_of(v.meaning) for v in values))])
+    kind = base.kind if isinstance(base, Sequence) else "tuple"
+    known = all(isinstance(v, Static) and is_literal(v.meaning) for v in values)
+    if items is not None and known and kind != "generator":
+        return Sequence(items[slice(*(value_of(v.meaning) for v in values))], kind)
     if isinstance(base, (Tensor, Derived)):
         frame.doubt(node, f"`{ast.unparse(node)}` is an operation of torch", Rule.OPERATION)
         return Derived(f"`{ast.unparse(node)}`")
@@ -211,7 +223,7 @@ def _tuple(node: ast.Tuple | ast.List, frame: Frame) -> Value:
             frame.doubt(element, f"`{ast.unparse(element)}` has a length that is not known")
             return Unknown(f"`{ast.unparse(node)}`")
         items += unpacked
-    return Sequence(tuple(items))
+    return Sequence(tuple(items), "list" if isinstance(node, ast.List) else "tuple")
 
 
 def _comprehension(node: ast.GeneratorExp | ast.ListComp, frame: Frame) -> Value:
@@ -221,7 +233,8 @@ def _comprehension(node: ast.GeneratorExp | ast.ListComp, frame: Frame) -> Value
             base = evaluate(source, frame)
             items = items_of(base, frame)
             if items is not None:
-                return Sequence(tuple(_with(variable, one, node.elt, frame) for one in items))
+                kind = "list" if isinstance(node, ast.ListComp) else "generator"
+                return Sequence(tuple(_with(variable, one, node.elt, frame) for one in items), kind)
             if on_device(base):
                 what = f"`{ast.unparse(node)}` iterates over a tensor, so the host reads it"
                 frame.refute(Rule.HOST_READ, node, what)
@@ -233,16 +246,18 @@ def _comprehension(node: ast.GeneratorExp | ast.ListComp, frame: Frame) -> Value
 
 
 def _with(variable: str, value: Value, node: ast.expr, frame: Frame) -> Value:
-    outer = frame.path
-    frame.path = outer.binding({variable: value})
-    found = evaluate(node, frame)
-    frame.path = outer
+    outer = frame.path.names
+    frame.path = frame.path.binding({variable: value})
+    found = frame.aside(node, evaluate)
+    frame.path = replace(frame.path, names=outer)
     return found
 
 
 def _text(node: ast.JoinedStr, frame: Frame) -> Value:
     for part in node.values:
         if isinstance(part, ast.FormattedValue):
+            if part.format_spec is not None:
+                evaluate(part.format_spec, frame)
             value = evaluate(part.value, frame)
             if on_device(value):
                 shown = ast.unparse(part.value)
@@ -285,7 +300,8 @@ def _unary(node: ast.UnaryOp, frame: Frame) -> Value:
 
 def _bool(node: ast.BoolOp, frame: Frame) -> Value:
     """`and` and `or` give one of their operands: a condition if all of them are conditions."""
-    values = [evaluate(operand, frame) for operand in node.values]
+    first, *others = node.values
+    values = [evaluate(first, frame), *(frame.aside(one, evaluate) for one in others)]
     for value, operand in zip(values, node.values):
         asked(value, operand, frame)
     tainted = taint(Sequence(tuple(values)))
@@ -299,7 +315,9 @@ def _bool(node: ast.BoolOp, frame: Frame) -> Value:
 
 
 def _compare(node: ast.Compare, frame: Frame) -> Value:
-    values = [evaluate(one, frame) for one in (node.left, *node.comparators)]
+    second, *others = node.comparators
+    values = [evaluate(node.left, frame), evaluate(second, frame)]
+    values += [frame.aside(one, evaluate) for one in others]
     identity = all(isinstance(op, (ast.Is, ast.IsNot)) for op in node.ops)
     if any(map(on_device, values)) and not identity:
         what = f"`{ast.unparse(node)}` compares what a tensor holds"
@@ -311,7 +329,7 @@ def _compare(node: ast.Compare, frame: Frame) -> Value:
 
 def _choice(node: ast.IfExp, frame: Frame) -> Value:
     test = condition(node.test, frame)
-    then, otherwise = evaluate(node.body, frame), evaluate(node.orelse, frame)
+    then, otherwise = (frame.aside(one, evaluate) for one in (node.body, node.orelse))
     return chosen(test, then, otherwise)
 
 

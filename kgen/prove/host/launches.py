@@ -143,7 +143,7 @@ class _Checks:
             printed = ", ".join(map(to_python, kernel.plan.grid))
             shown.append(f"{kernel.function} ({printed})")
             what = f"line {launch.lines[-1]}: the grid of {kernel.function}"
-            if not isinstance(launch.grid, Sequence):
+            if not isinstance(launch.grid, Sequence) or launch.grid.kind == "generator":
                 answers.append(Answer(Status.UNKNOWN, f"{what} is no tuple"))
                 continue
             items = launch.grid.items
@@ -276,13 +276,18 @@ def _passed(launch: Launch, names: tuple[str, ...]) -> Mapping[str, Value] | Non
 
 
 def _returned(plan: Plan, end: Return, trace: Trace) -> Answer:
-    values = end.value.items if isinstance(end.value, Sequence) else (end.value,)
+    several = isinstance(end.value, Sequence)
+    values = end.value.items if several else (end.value,)
     fresh = [one for one in values if isinstance(one, Tensor) and one.allocation is not None]
     if len(fresh) != len(values) or tuple(one.name for one in fresh) != plan.returns:
         shown = ", ".join(one.name if isinstance(one, Tensor) else said(one) for one in values)
         vague = any(isinstance(one, (Unknown, Derived)) for one in values)
         status = Status.UNKNOWN if vague else Status.REFUTED
         return Answer(status, f"line {end.line} returns {shown}")
+    kind = end.value.kind if several else ""
+    if kind != ("tuple" if len(plan.returns) > 1 else ""):
+        wanted = "a tuple" if len(plan.returns) > 1 else "the tensor itself"
+        return refuted(f"line {end.line} returns {kind and f'a {kind}'}, not {wanted}")
     written = {one for launch in trace.launches for one in _tensors(launch)}
     for one in fresh:
         if any(end.path.launched) and one not in written:

@@ -55,12 +55,14 @@ def method_call(
         case Derived(why):
             if method in READING_METHODS:
                 return _read(why, node, frame)
+            not_understood(node, frame)
             return owner
         case State(state) if method in MUTATORS:
             what = f"`{state}.{method}` changes what outlives the call"
             frame.refute(Rule.STATE, node, what)
             return Unknown(f"`{state}`")
         case Data() | Unknown():
+            not_understood(node, frame)
             return owner
         case Text():
             given = next(filter(None, map(on_device, positional)), "")

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import ast
 import builtins
+import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from kgen.algebra.verdict import Status
 from kgen.expr import SIZE_FUNCTIONS, Expr
 from kgen.prove.host.findings import Finding, Rule
-from kgen.prove.host.language import CACHES
+from kgen.prove.host.inert import inert
+from kgen.prove.host.language import CACHES, OWN_MODULES
 from kgen.prove.host.terms import number
 from kgen.prove.host.values import Function, Kernel, State, Static, Symbol, Unknown, Value
 from kgen.render.helpers import sources
@@ -61,6 +63,7 @@ def read_module(source: str) -> Module:
     tree = ast.parse(source)
     for node in tree.body:
         _read(node, module)
+        _check_import(node, module)
     for name in _bound_twice(tree):
         module.constants.pop(name, None)
         module.state[name] = module.state.get(name, 0)
@@ -70,18 +73,14 @@ def read_module(source: str) -> Module:
 
 def _read(node: ast.stmt, module: Module) -> None:
     match node:
-        case ast.Import(names):
-            for one in names:
-                bound = one.asname or one.name.partition(".")[0]
-                module.imports[bound] = one.name if one.asname else bound
-        case ast.ImportFrom(source, names, 0):
-            for one in names:
-                module.imports[one.asname or one.name] = f"{source}.{one.name}"
+        case ast.Import() | ast.ImportFrom(level=0):
+            module.imports |= _imported(node)
         case ast.FunctionDef():
             _read_function(node, module)
         case ast.Assign([ast.Name(name)], value):
             _read_assignment(name, value, node, module)
-        case ast.AnnAssign(ast.Name(name), _, value) if value is not None:
+        case ast.AnnAssign(ast.Name(name), annotation, value) if value is not None:
+            _check_inert([annotation], node, "", module)
             _read_assignment(name, value, node, module)
         case ast.Expr(ast.Constant(str())):
             pass
@@ -95,23 +94,82 @@ def _read(node: ast.stmt, module: Module) -> None:
 def _read_assignment(name: str, value: ast.expr, node: ast.stmt, module: Module) -> None:
     try:
         constant = ast.literal_eval(value)
-    except ValueError:
+    except (ValueError, TypeError):
         module.state[name] = node.lineno
+        _check_inert([value], node, "", module)
         return
     if constant is None or isinstance(constant, (bool, int, float)):
         module.constants[name] = number(constant)
-    elif not isinstance(constant, str):
+    else:
         module.state[name] = node.lineno
 
 
+def _check_import(node: ast.stmt, module: Module) -> None:
+    """An import runs the other module: one that is neither Python's nor torch's may change anything."""
+    if isinstance(node, ast.Import):
+        sources = [one.name for one in node.names]
+    elif isinstance(node, ast.ImportFrom) and not node.level:
+        sources = [node.module or ""]
+        if any(one.name == "*" for one in node.names):
+            what = f"`{ast.unparse(node)}` may give any name another meaning"
+            _doubt(what, node, "", module)
+    else:
+        return
+    for source in sources:
+        package = source.partition(".")[0]
+        if package not in sys.stdlib_module_names and package not in OWN_MODULES:
+            what = f"`{ast.unparse(node)}` runs {package}, of which nothing is known"
+            module.findings.append(Finding(Rule.FOREIGN, Status.UNKNOWN, "", node.lineno, what))
+
+
+def _check_inert(
+    parts: Iterable[ast.expr | None], node: ast.stmt, function: str, module: Module
+) -> None:
+    """What is evaluated when the file is imported may compute values, and do nothing else."""
+    for part in filter(None, parts):
+        if not inert(part, module.imports):
+            what = f"`{ast.unparse(part)}` is evaluated on import, and is not understood"
+            _doubt(what, node, function, module)
+
+
+def _doubt(what: str, node: ast.stmt, function: str, module: Module) -> None:
+    module.findings.append(Finding(Rule.UNDERSTOOD, Status.UNKNOWN, function, node.lineno, what))
+
+
+def _read_kernel(node: ast.FunctionDef, decorator: ast.expr, module: Module) -> None:
+    keywords = decorator.keywords if isinstance(decorator, ast.Call) else ()
+    listed = decorator.args if isinstance(decorator, ast.Call) else ()
+    module.kernels[node.name] = node
+    module.specialised[node.name] = {one.arg or "": one.value for one in keywords}
+    for part in (*listed, *(one.value for one in keywords if not _is_literal(one))):
+        what = f"`{ast.unparse(part)}` in @triton.jit is no literal that is passed by its name"
+        _doubt(what, node, "", module)
+
+
+def _is_literal(keyword: ast.keyword) -> bool:
+    try:
+        ast.literal_eval(keyword.value)
+    except (ValueError, TypeError):
+        return False
+    return keyword.arg is not None
+
+
+def _signature(node: ast.FunctionDef) -> Iterator[ast.expr | None]:
+    """What of a function is evaluated where it is defined, without its decorators."""
+    given = node.args
+    yield from (*given.defaults, *given.kw_defaults, node.returns)
+    every = (*given.posonlyargs, *given.args, given.vararg, *given.kwonlyargs, given.kwarg)
+    yield from (one.annotation for one in every if one is not None)
+
+
 def _read_function(node: ast.FunctionDef, module: Module) -> None:
+    _check_inert(_signature(node), node, "", module)
+    match [one for one in node.decorator_list if _path(one, module) == "triton.jit"]:
+        case [decorator] if len(node.decorator_list) == 1:
+            _read_kernel(node, decorator, module)
+            return
     for decorator in node.decorator_list:
         path = _path(decorator, module)
-        if path == "triton.jit":
-            keywords = decorator.keywords if isinstance(decorator, ast.Call) else ()
-            module.kernels[node.name] = node
-            module.specialised[node.name] = {one.arg or "": one.value for one in keywords}
-            return
         shown = ast.unparse(decorator)
         caches = path in CACHES
         what = f"@{shown} keeps results between calls" if caches else f"@{shown} is not understood"
@@ -135,27 +193,60 @@ def _path(decorator: ast.expr, module: Module) -> str:
 def stored_names(node: ast.AST) -> Iterator[str]:
     """Every name that is bound somewhere in `node`."""
     for one in ast.walk(node):
-        if isinstance(one, ast.Name) and not isinstance(one.ctx, ast.Load):
-            yield one.id
-        elif isinstance(one, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-            yield one.name
+        yield from bound_by(one)
+
+
+def bound_by(node: ast.AST) -> Iterator[str]:
+    """The names that this node itself binds, without what is in it."""
+    match node:
+        case ast.Name(bound, ast.Store() | ast.Del()):
+            yield bound
+        case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+            yield node.name
+        case ast.alias(imported, None):
+            yield imported.partition(".")[0]
+        case ast.alias(_, bound):
+            yield bound
+        case ast.ExceptHandler(name=str(bound)) | ast.MatchAs(name=str(bound)):
+            yield bound
+        case ast.MatchStar(name=str(bound)) | ast.MatchMapping(rest=str(bound)):
+            yield bound
 
 
 def _bound_twice(tree: ast.Module) -> set[str]:
     """Names with two meanings at module level; one that a function declares `global` counts."""
-    seen: set[str] = set()
+    seen: dict[str, str] = {}
     twice: set[str] = set()
-    for node in tree.body:
-        named = isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef))
-        bound = {node.name} if named else set(stored_names(node))
-        twice |= bound & seen
-        seen |= bound
-    functions = (node for node in tree.body if isinstance(node, ast.FunctionDef))
-    for node in functions:
-        for one in ast.walk(node):
-            if isinstance(one, ast.Global):
-                twice |= set(one.names)
+    for place, node in enumerate(tree.body):
+        for name in _bound_at_import(node):
+            meaning = _imported(node).get(name, f"statement {place}")
+            if seen.setdefault(name, meaning) != meaning:
+                twice.add(name)
+    for one in ast.walk(tree):
+        if isinstance(one, ast.Global):
+            twice |= set(one.names)
     return twice
+
+
+def _bound_at_import(node: ast.stmt) -> set[str]:
+    """What a statement of the module binds; the body of a function binds nothing yet."""
+    if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        return set(stored_names(node))
+    evaluated = (*node.decorator_list, *filter(None, _signature(node)))
+    return {node.name}.union(*(stored_names(one) for one in evaluated))
+
+
+def _imported(node: ast.stmt) -> dict[str, str]:
+    """What an import binds, and to what: the same twice is one meaning."""
+    found: dict[str, str] = {}
+    if isinstance(node, ast.Import):
+        for one in node.names:
+            bound = one.asname or one.name.partition(".")[0]
+            found[bound] = one.name if one.asname else bound
+    elif isinstance(node, ast.ImportFrom):
+        for one in node.names:
+            found[one.asname or one.name] = f"{'.' * node.level}{node.module}.{one.name}"
+    return found
 
 
 def _is_size_function(node: ast.FunctionDef) -> bool:

@@ -12,6 +12,7 @@ from kgen.prove.host.calls import call
 from kgen.prove.host.comparisons import chosen
 from kgen.prove.host.expressions import condition, evaluate
 from kgen.prove.host.findings import Rule
+from kgen.prove.host.inert import suspends
 from kgen.prove.host.module import Module, read_module, stored_names
 from kgen.prove.host.paths import joined, meeting
 from kgen.prove.host.terms import FALSE, NONE, name, negation
@@ -26,6 +27,7 @@ from kgen.prove.host.values import (
     Tensor,
     Unknown,
     Value,
+    held,
     on_device,
 )
 
@@ -50,7 +52,8 @@ def walk(source: str, entry: str, arguments: Iterable[str], scalars: Iterable[st
     for found in trace.module.findings:
         trace.findings.setdefault(found)
     node = trace.module.functions[entry]
-    trace.returns += _run(Frame(trace, entry, (), Path(names), _invoke, call), node)
+    frame = Frame(trace, entry, (), Path(names), _invoke, call, local=_local(node))
+    trace.returns += _run(frame, node)
     return trace
 
 
@@ -64,6 +67,8 @@ def expression(text: str, names: Mapping[str, Value]) -> Expr | None:
 
 def _run(frame: Frame, node: ast.FunctionDef) -> list[Return]:
     """Every end of a function."""
+    if suspends(node):
+        frame.doubt(node, f"{node.name} is a generator: a call runs nothing of it")
     if _block(node.body, frame):
         frame.returned.append(Return(Static(NONE), frame.path, node.end_lineno or node.lineno))
     return frame.returned
@@ -85,8 +90,9 @@ def _invoke(
     if names is None:
         frame.doubt(node, f"these are no arguments for {function}")
         return Unknown(f"{function}(...)")
-    path = replace(frame.path, names=names)
-    inner = Frame(frame.trace, function, frame.at(node), path, _invoke, call)
+    path = replace(frame.path, names={}).binding(names)
+    local = _local(definition)
+    inner = Frame(frame.trace, function, frame.at(node), path, _invoke, call, local=local)
     ends = _run(inner, definition)
     if not ends:
         frame.path = frame.path.holding(FALSE, frame.at(node))
@@ -116,7 +122,8 @@ def _bound(
         names[declared.vararg.arg] = Sequence(rest)
     elif rest:
         return None
-    allowed = {*parameters[len(positional) :], *(one.arg for one in declared.kwonlyargs)}
+    first = max(len(positional), len(declared.posonlyargs))
+    allowed = {*parameters[first:], *(one.arg for one in declared.kwonlyargs)}
     if declared.kwarg is not None or not set(keywords) <= allowed:
         return None
     names.update(keywords)
@@ -157,7 +164,7 @@ def _statement(node: ast.stmt, frame: Frame) -> bool:
             return False
         case ast.Assert(test):
             # python -O leaves it out: what it tests is not known afterwards
-            condition(test, frame)
+            frame.aside(test, condition)
         case ast.For():
             return _for(node, frame)
         case _:
@@ -208,12 +215,13 @@ def _for(node: ast.For, frame: Frame) -> bool:
 
 
 def _assign(targets: Listing[ast.expr], value: Value, node: ast.stmt, frame: Frame) -> None:
+    if len(targets) > 1:
+        value = held("a tuple with several names", value)
     for target in targets:
         match target:
             case ast.Name(bound):
-                if isinstance(value, Tensor) and not value.name:
-                    value = Tensor(bound, value.allocation)
                 frame.path = frame.path.binding({bound: value})
+                value = frame.path.names[bound]
             case ast.Tuple(parts) | ast.List(parts):
                 fits = isinstance(value, Sequence) and len(value.items) == len(parts)
                 for index, part in enumerate(parts):
@@ -242,9 +250,11 @@ def _augmented(node: ast.AugAssign, frame: Frame) -> None:
     if not isinstance(target, ast.Name):
         _assign([target], evaluate(node.value, frame), node, frame)
         return
-    held = evaluate(ast.copy_location(ast.Name(target.id, ast.Load()), node), frame)
-    if isinstance(held, Tensor) and held.allocation is None:
-        frame.refute(Rule.IN_PLACE, node, f"`{ast.unparse(node)}` changes the input {held.name}")
+    before = evaluate(ast.copy_location(ast.Name(target.id, ast.Load()), node), frame)
+    if isinstance(before, Tensor) and before.allocation is None:
+        frame.refute(Rule.IN_PLACE, node, f"`{ast.unparse(node)}` changes the input {before.name}")
+    if isinstance(before, Sequence) and before.kind == "list":
+        frame.doubt(node, f"`{ast.unparse(node)}` changes a list, which may have other names")
     read = ast.copy_location(ast.Name(target.id, ast.Load()), node)
     whole = ast.copy_location(ast.BinOp(read, node.op, node.value), node)
     _assign([target], evaluate(whole, frame), node, frame)
@@ -269,7 +279,7 @@ def _other(node: ast.stmt, frame: Frame) -> None:
             frame.doubt(node, f"`{shown}` may run any number of times")
         case _:
             frame.doubt(node, f"`{shown}` is not understood")
-    unknown = {one: Unknown(f"`{shown}`") for one in _bound_in(node)}
+    unknown = {one: Unknown(f"`{shown}`") for one in stored_names(node)}
     before = frame.path.binding(unknown)
     frame.path = before
     _inside(node, frame)
@@ -277,14 +287,9 @@ def _other(node: ast.stmt, frame: Frame) -> None:
     frame.path = replace(before, launched=before.launched | frame.path.launched)
 
 
-def _bound_in(node: ast.stmt) -> set[str]:
-    imported = {
-        one.asname or one.name
-        for part in ast.walk(node)
-        if isinstance(part, (ast.Import, ast.ImportFrom))
-        for one in part.names
-    }
-    return {*stored_names(node), *imported}
+def _local(node: ast.FunctionDef) -> frozenset[str]:
+    """The names that are the function's own, bound anywhere in it: by a comprehension too, to be careful."""
+    return frozenset(name for part in node.body for name in stored_names(part))
 
 
 def _inside(node: ast.stmt, frame: Frame) -> None:

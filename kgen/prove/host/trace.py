@@ -5,13 +5,14 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
 from kgen.algebra.verdict import Status
 from kgen.expr import Compare, Expr, Number
 from kgen.prove.host.findings import Finding, Rule
 from kgen.prove.host.module import Module
 from kgen.prove.host.terms import FALSE, conjuncts, rank_name
-from kgen.prove.host.values import Value
+from kgen.prove.host.values import Value, held
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,8 @@ class Path:
 
     def binding(self, names: Mapping[str, Value]) -> Path:
         """This path after an assignment."""
-        return replace(self, names={**self.names, **names})
+        named = {one: held(one, value) for one, value in names.items()}
+        return replace(self, names={**self.names, **named})
 
     def doubting(self, what: str) -> Path:
         """This path behind something that is not understood."""
@@ -111,6 +113,7 @@ class Trace:
         return [one for one in self.findings if one.function in wanted]
 
 
+Answered = TypeVar("Answered")
 Invoke = Callable[["Frame", str, "tuple[Value, ...]", "Mapping[str, Value]", ast.Call], Value]
 """Walks a function of the file, called with these arguments."""
 CallRule = Callable[[ast.Call, "Frame"], Value]
@@ -132,6 +135,23 @@ class Frame:
     invoke: Invoke
     call: CallRule
     returned: list[Return] = field(default_factory=list)
+    local: frozenset[str] = frozenset()
+    """Names that the function binds somewhere: none of them stands for what the module calls so."""
+
+    def aside(self, node: ast.expr, rule: Callable[[ast.expr, Frame], Answered]) -> Answered:
+        """What `rule` says of a part that may not be evaluated: nothing that it tests holds afterwards."""
+        before = self.path
+        found = rule(node, self)
+        after = self.path
+        self.path = replace(
+            before,
+            opaque=after.opaque or after.known != before.known,
+            doubt=after.doubt,
+            launched=before.launched | after.launched,
+        )
+        if after.launched != before.launched:
+            self.doubt(node, f"`{ast.unparse(node)}` launches a kernel if its turn comes")
+        return found
 
     def at(self, node: ast.AST) -> tuple[int, ...]:
         """The lines of the calls that led to `node`, and its own."""

@@ -37,9 +37,10 @@ class Text:
 
 @dataclass(frozen=True)
 class Sequence:
-    """A tuple or list of known length."""
+    """A tuple, list or generator of known length. A tuple equals no list, and a generator is used up."""
 
     items: tuple[Value, ...]
+    kind: Literal["tuple", "list", "generator"] = "tuple"
 
 
 @dataclass(frozen=True)
@@ -150,6 +151,28 @@ def on_device(value: Value) -> str:
         case Choice(_, then, otherwise):
             return on_device(then) or on_device(otherwise)
     return ""
+
+
+def held(name: str, value: Value) -> Value:
+    """What a variable of that name holds once `value` is bound to it: a fresh tensor is called by it.
+
+    A generator can be used once, and fresh tensors in a tuple may get several names: neither is followed.
+    """
+    match value:
+        case Tensor("", allocation):
+            return Tensor(name, allocation)
+        case Sequence() if _is_fleeting(value):
+            return Unknown(f"{name} holds a generator, or tensors without names")
+    return value
+
+
+def _is_fleeting(value: Value) -> bool:
+    match value:
+        case Tensor(name):
+            return not name
+        case Sequence(items, kind):
+            return kind == "generator" or any(map(_is_fleeting, items))
+    return False
 
 
 def taint(value: Value) -> Data | Derived | Unknown | None:
