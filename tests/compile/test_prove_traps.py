@@ -180,6 +180,8 @@ SAFE = [
     slots("stored_to_slots", distinct=True),
     last_index(1),
     Subject("index_from_a_running_sum", {"x": row(64), "o": out(64)}, constants={"B": 64}),
+    Subject("true_assumption", {"x": row(64), "o": out(64)}, constants={"B": 64}),
+    Subject("assembly_that_computes", {"x": row(64), "o": out(64)}, constants={"B": 64}),
 ]
 
 WRONG = [
@@ -365,6 +367,18 @@ WRONG = [
         constants={"B": 64},
     ),
     Subject("assembly_that_may_do_anything", {"o": out(16)}, constants={"B": 16}),
+    Subject(
+        "false_assumption", {"x": row(64), "o": out("G * 64")}, {"G": (1, 9)}, ["G"], {"B": 64}
+    ),
+    Subject("row_backwards_said_to_count_up", {"x": row(64), "o": out(64)}, constants={"B": 64}),
+    Subject(
+        "odd_start_said_to_be_even",
+        {"x": row("N"), "o": out("G", "N")},
+        {"N": (1, 64), "G": (1, 9)},
+        ["G"],
+        {"B": 64},
+    ),
+    Subject("assembly_that_ends_the_thread", {"x": row(64), "o": out(64)}, constants={"B": 64}),
 ]
 
 

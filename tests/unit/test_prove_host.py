@@ -294,3 +294,159 @@ def test_a_file_with_another_entry_is_refused():
         judged(text.replace("def run(", "def walk("))
     with pytest.raises(SyntaxError):
         judged("def run(:")
+
+
+# ---------------------------------------------------------------- what only looks like what was proved
+
+CHECK = '    check_shape("x", x, (T, H))'
+LAUNCH = "        launch_rest(x, weight, out, T)"
+SHAPE = "    if tuple(tensor.shape) != shape:"
+
+
+def edited(old: str, new: str) -> str:
+    text = emitted(NORM)[0]
+    assert text.count(old) == 1, f"the text has {text.count(old)} of {old!r}"
+    return text.replace(old, new)
+
+
+def is_open(text: str) -> bool:
+    compile(text, "edited", "exec", dont_inherit=True)
+    return any(one.status is not PROVED for one in judged(text))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "PATCH = exec('torch.empty = None')",
+        "_ = setattr(torch, 'empty', None)",
+        "KEPT: exec('torch.empty = None') = 1",
+        "def helper(a: exec('torch.empty = None')): pass",
+        "def helper() -> exec('torch.empty = None'): pass",
+        "def helper(a=(check_shape := print)): pass",
+        "def helper(*, a: (check_shape := print)): pass",
+        "from torch import *",
+        "import patches_of_torch",
+        "tuple = 'a name that is no longer the builtin'",
+        "from builtins import print as all",
+    ],
+)
+def test_what_runs_on_import_is_not_overlooked(line):
+    assert is_open(with_statement("pass", line))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "NAMES = ['x', 'weight']",
+        "ITEMS = {**{}, 'x': H}",
+        "def helper(a: tuple[int, int], b: int = 1) -> None: pass",
+        "import math",
+        "import triton.language as tl",
+    ],
+)
+def test_values_and_known_modules_at_module_level_are_harmless(line):
+    assert not is_open(with_statement("pass", line))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "from builtins import print as check_shape",
+        "import math as check_shape",
+        "match 1:\n    case check_shape:\n        pass",
+    ],
+)
+def test_a_helper_that_is_imported_over_is_not_the_helper(line):
+    text = edited("def launch_rows", f"{line}\n\n\ndef launch_rows")
+    found = {one.says: one.status for one in judged(text) if one.regime == "launch_rows"}
+    assert found["x has shape [T, H]"] is not PROVED
+
+
+@pytest.mark.parametrize(
+    "decorator",
+    [
+        "@triton.jit(debug=exec('torch.empty = None'))",
+        "@triton.jit(debug=True)",
+        "@triton.jit(**{'do_not_specialize': ['p_x']})",
+        "@triton.jit\n@launch_rows",
+        "@launch_rows\n@triton.jit",
+    ],
+)
+def test_a_kernel_with_another_decorator_is_unknown(decorator):
+    assert is_open(edited("@triton.jit\ndef rms_kernel", f"{decorator}\ndef rms_kernel"))
+
+
+@pytest.mark.parametrize(
+    "body", [f"{SHAPE}\n        yield", f"    if False:\n        yield\n{SHAPE}"]
+)
+def test_a_generator_checks_nothing(body):
+    assert is_open(edited(SHAPE, body))
+
+
+@pytest.mark.parametrize(
+    "check",
+    [
+        "T > 5 or {}",
+        "T > 5 and {}",
+        "None if T > 5 else {}",
+        "assert {} is None",
+        "0 < T < {}",
+        "[{} for _ in ()]",
+        "({} for _ in (1,))",
+        "if T > 5 or {}:\n        pass",
+    ],
+)
+def test_a_check_whose_turn_may_not_come_enforces_nothing(check):
+    text = edited(CHECK, "    " + check.format(CHECK.strip()))
+    found = {one.says: one.status for one in judged(text) if one.regime == "launch_rows"}
+    assert found["x has shape [T, H]"] is not PROVED
+
+
+@pytest.mark.parametrize(
+    "launch",
+    [
+        "T > 5 and {}",
+        "{} if T > 5 else None",
+        "assert {} is None",
+        "0 < T < {}",
+        "[{} for _ in (1, 2)]",
+        "({} for _ in (1,))",
+    ],
+)
+def test_a_launch_whose_turn_may_not_come_is_no_launch(launch):
+    assert is_open(edited(LAUNCH, "        " + launch.format(LAUNCH.strip())))
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "if [T, H] != (T, H):\n    return out",
+        "if list(x.shape) != (T, H):\n    return out",
+        "if (0 for _ in ()):\n    return out",
+        "g = (one == one for one in (T, H))\nif all(g) and not any(g):\n    return out",
+        "a = [T]\nb = a\nb += [H]\nif len(a) == 2:\n    return out",
+        "if T + H is not T + H:\n    return out",
+        "if 1e999 - 1e999 != 1e999 - 1e999:\n    return out",
+        "if max(T, 65536, key=bool) < 65536:\n    return out",
+        "f'{T:{x.zero_()}}'",
+        "(x if T > 5 else weight).zero_()",
+        "(exec if T > 5 else eval)('1')",
+        "if False:\n    H = 1",
+        "a = (torch.empty((T, H), dtype=torch.bfloat16, device=x.device),)\n(out,) = a",
+    ],
+)
+def test_python_means_what_it_means(statement):
+    assert is_open(with_statement(statement))
+
+
+@pytest.mark.parametrize("returned", ["(out,)", "[out]"])
+def test_a_tensor_in_a_tuple_or_list_is_not_what_is_returned(returned):
+    text = edited(f"{LAUNCH}\n    return out", f"{LAUNCH}\n    return {returned}")
+    assert is_open(text)
+
+
+def test_a_fresh_tensor_has_one_name():
+    made = "torch.empty((T, H), dtype=torch.bfloat16, device=x.device)"
+    for aliases in (f"pair = ({made},)\n(a,) = pair\n(out,) = pair", f"(a,) = (out,) = ({made},)"):
+        found = judged(with_statement(aliases))
+        assert any(one.status is not PROVED for one in found if one.subject == "launches")

@@ -98,6 +98,9 @@ OUTSIDE_MODULES = frozenset(
 )
 """Modules whose functions read or change what is neither an argument nor a constant."""
 
+JIT_KEYWORDS = frozenset({"do_not_specialize", "do_not_specialize_on_alignment", "noinline"})
+"""What `triton.jit` is told without changing what a kernel does; `debug` compiles checks that stop it."""
+
 OWN_MODULES = frozenset({"torch", "triton", "builtins", "kgen"})
 """Whose functions kgen knows, or at least knows to be no other project's."""
 

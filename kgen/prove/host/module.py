@@ -12,7 +12,7 @@ from kgen.algebra.verdict import Status
 from kgen.expr import SIZE_FUNCTIONS, Expr
 from kgen.prove.host.findings import Finding, Rule
 from kgen.prove.host.inert import inert
-from kgen.prove.host.language import CACHES, OWN_MODULES
+from kgen.prove.host.language import CACHES, JIT_KEYWORDS, OWN_MODULES
 from kgen.prove.host.terms import number
 from kgen.prove.host.values import Function, Kernel, State, Static, Symbol, Unknown, Value
 from kgen.render.helpers import sources
@@ -141,17 +141,17 @@ def _read_kernel(node: ast.FunctionDef, decorator: ast.expr, module: Module) -> 
     listed = decorator.args if isinstance(decorator, ast.Call) else ()
     module.kernels[node.name] = node
     module.specialised[node.name] = {one.arg or "": one.value for one in keywords}
-    for part in (*listed, *(one.value for one in keywords if not _is_literal(one))):
-        what = f"`{ast.unparse(part)}` in @triton.jit is no literal that is passed by its name"
+    for part in (*listed, *(one.value for one in keywords if not _is_plain(one))):
+        what = f"`{ast.unparse(part)}` in @triton.jit is not understood"
         _doubt(what, node, "", module)
 
 
-def _is_literal(keyword: ast.keyword) -> bool:
+def _is_plain(keyword: ast.keyword) -> bool:
     try:
         ast.literal_eval(keyword.value)
     except (ValueError, TypeError):
         return False
-    return keyword.arg is not None
+    return keyword.arg in JIT_KEYWORDS
 
 
 def _signature(node: ast.FunctionDef) -> Iterator[ast.expr | None]:

@@ -51,6 +51,11 @@ QUICK_STEPS = 300
 TERMINATORS = frozenset({"tt.return", "scf.yield", "scf.condition", "cf.br", "cf.cond_br"})
 
 
+HINTS = ("tt.divisibility", "tt.contiguity", "tt.constancy")
+"""What `tl.multiple_of`, `tl.max_contiguous` and `tl.max_constancy` say."""
+NO_HINT = (
+    "leave it out: of arguments, what the plan declares divisible is known to the compiler already"
+)
 INSTEAD = "write it with tl.load, tl.store and arithmetic of integers"
 
 
@@ -250,6 +255,12 @@ class Reader:
             found |= self.need(need.operation, need.says, change(need.formula))
         return found
 
+    def sure(self, condition: Condition) -> bool:
+        """Whether a short search proves the condition here, with everything that its own meaning depends on."""
+        needs = condition.needs | self.control_needs()
+        formulas = [self._need_list[number].formula for number in sorted(needs)]
+        return all(map(self.certain, (*formulas, condition.formula)))
+
     def fits(self, operation: Operation, poly: Poly, bits: int) -> Needs:
         """That an integer type holds the value."""
         low, high = signed(bits)
@@ -318,12 +329,20 @@ class Reader:
         for operation in block.operations:
             if operation.name in TERMINATORS:
                 return operation
+            self._hinted(operation)
             if operation.name in CONTROL:
                 results = CONTROL[operation.name](self, operation, environment)
             else:
                 results = self._results(operation, [environment[v] for v in operation.operands])
             environment.update(zip(operation.results, results, strict=True))
         return None
+
+    def _hinted(self, operation: Operation) -> None:
+        """The compiler believes hints about values, and joins accesses that only they make neighbours."""
+        for hint in HINTS:
+            if hint in operation.text or any(one.startswith(hint) for one in operation.attributes):
+                reason = f"the compiler believes {hint} of a value, and nothing shows that it is true; {NO_HINT}"
+                self.obstacle(operation, reason, True)
 
     def passed(self, block: Block, environment: Environment) -> list[Value]:
         """Runs a block; what it passes on."""

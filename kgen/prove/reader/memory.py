@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from kgen.algebra import TRUE
@@ -19,7 +19,16 @@ _ORDERING = re.compile(
 _MEMORY = re.compile(r"\[|\b(global|flat|buffer|scratch|ds|s_load|s_store|s_buffer|s_atomic)_")
 """What instructions that access memory have in them: PTX writes every address in brackets."""
 
+_COMPUTING = re.compile(
+    r"(@!?[%$\w]+\s+)?(abs|add|addc|and|bfe|bfi|bfind|brev|clz|cnot|copysign|cos|cvt|div|dp2a|dp4a|ex2|fma|fns|lg2|lop3|mad"
+    r"|madc|max|min|mov|mul|mul24|neg|not|or|popc|prmt|rcp|rem|rsqrt|sad|selp|set|setp|shf|shl|shr|sin|slct|sqrt|sub"
+    r"|subc|szext|tanh|testp|xor)(\.\w+)*\s.*|\.reg\s.*|v_(?!cmpx)\w+\s.*|s_nop\s.*|s_waitcnt\s.*"
+)
+"""Instructions of PTX and of AMD's machines that compute a value, and go on behind themselves."""
+_MASK_OF_LANES = re.compile(r"\bexec\b")
+
 PLAIN = "write plain pointers with strides and masks instead"
+PLAIN_MATH = "write what it computes with Triton's own functions"
 PURE_OR_PLAIN = (
     "declare text that only computes as is_pure, and access memory with tl.load and tl.store"
 )
@@ -146,14 +155,19 @@ def barrier(reader: Reader, operation: Operation, *_: Value) -> None:
 def assembly(reader: Reader, operation: Operation, *operands: Value) -> list[Value]:
     """`tt.elementwise_inline_asm`: pure text computes values; what orders accesses is kept among the events.
 
-    That text is pure is its author's word, so text that names memory, or is given an address, is not believed.
+    That text is pure is its author's word, so text that names memory, is given an address, or has an instruction that is
+    not known to compute only, is not believed.
     """
     statements = _statements(operation.text)
+    acting = next((one for one in _instructions(operation.text) if not _computes(one)), "")
     addressed = any(isinstance(value, (Pointer, Lost)) for value in operands)
     touching = next((one for one in statements if _MEMORY.search(one)), "")
     if addressed or touching:
         what = "accesses memory" if touching else "is given an address"
         reader.obstacle(operation, f"inline assembly that {what} is not followed; {PLAIN}", True)
+    elif operation.attributes.get("pure") == "true" and acting:
+        reason = f"`{acting}` in inline assembly may do more than compute; {PLAIN_MATH}"
+        reader.obstacle(operation, reason, True)
     elif operation.attributes.get("pure") != "true":
         if all(_ORDERING.fullmatch(statement) for statement in statements):
             reader.barrier(operation)
@@ -165,10 +179,24 @@ def assembly(reader: Reader, operation: Operation, *operands: Value) -> list[Val
 
 def _statements(text: str) -> list[str]:
     """The instructions of inline assembly, without comments."""
+    return [part.strip() for part in " ".join(_lines(text)).split(";") if part.strip()]
+
+
+def _lines(text: str) -> list[str]:
     quoted = text.partition('"')[2].rpartition('"')[0].partition('"')[0]
     lines = re.split(r"\\0A|\n", quoted)  # a comment ends with its line, as MLIR escapes it
-    text = " ".join(line.partition("//")[0] for line in lines)
-    return [part.strip() for part in text.split(";") if part.strip()]
+    return [re.sub(r"\\[0-9A-F]{2}", " ", line.partition("//")[0]) for line in lines]
+
+
+def _instructions(text: str) -> Iterator[str]:
+    """The same where a line ends an instruction too, as for AMD's machines, and without braces."""
+    parts = (part for line in _lines(text) for part in re.split(r"[;{}]", line))
+    return filter(None, map(str.strip, parts))
+
+
+def _computes(instruction: str) -> bool:
+    computing = _COMPUTING.fullmatch(f"{instruction} ") is not None
+    return computing and not _MASK_OF_LANES.search(instruction)
 
 
 def descriptor(reader: Reader, operation: Operation, *_: Value) -> list[Value]:
@@ -179,8 +207,15 @@ def descriptor(reader: Reader, operation: Operation, *_: Value) -> list[Value]:
     return reader.unknowns(operation)
 
 
+def assumption(reader: Reader, operation: Operation, condition: Value) -> None:
+    """`tl.assume`: nobody checks it, and the compiler makes of a kernel whatever it likes where it is false."""
+    if not isinstance(condition, Condition) or not reader.sure(condition):
+        reason = "the compiler believes it, and nothing shows that it is true; leave it out"
+        reader.obstacle(operation, reason, True)
+
+
 def nothing(reader: Reader, operation: Operation, *_: Value) -> None:
-    """`tl.assume` and `tl.device_assert`: hints and checks prove nothing and are not believed."""
+    """`tl.device_assert` and `tl.device_print`: neither is compiled unless a call asks for it."""
 
 
 MEMORY: Mapping[str, Handler] = {
@@ -203,7 +238,7 @@ MEMORY: Mapping[str, Handler] = {
     "tt.experimental_descriptor_store": descriptor,
     "tt.make_tensor_ptr": descriptor,
     "tt.advance": descriptor,
-    "llvm.intr.assume": nothing,
+    "llvm.intr.assume": assumption,
     "tt.assert": nothing,
     "tt.print": nothing,
 }

@@ -734,3 +734,51 @@ def stored_to_slots_of_others(x, slots, o, N, H: tl.constexpr):
     h = tl.arange(0, H)
     slot = tl.load(slots + i // 2)
     tl.store(o + slot * H + h, tl.load(x + i * H + h))
+
+
+# ---------------------------------------------------------------- what the compiler believes
+
+
+@triton.jit
+def true_assumption(x, o, B: tl.constexpr):
+    i = tl.arange(0, B)
+    tl.assume(tl.program_id(0) >= 0)
+    tl.store(o + i, tl.load(x + i))
+
+
+@triton.jit
+def false_assumption(x, o, B: tl.constexpr):
+    i = tl.program_id(0)
+    tl.assume(i < 1)
+    tl.store(o + i * B + tl.arange(0, B), tl.load(x + tl.arange(0, B)))
+
+
+@triton.jit
+def row_backwards_said_to_count_up(x, o, B: tl.constexpr):
+    i = tl.arange(0, B)
+    tl.store(o + i, tl.load(x + tl.max_contiguous(B - 1 - i, B)))
+
+
+@triton.jit
+def odd_start_said_to_be_even(x, o, N, B: tl.constexpr):
+    i = tl.arange(0, B)
+    start = tl.multiple_of(tl.program_id(0) * N, 16)
+    tl.store(o + start + i, tl.load(x + i, mask=i < N), mask=i < N)
+
+
+@triton.jit
+def assembly_that_computes(x, o, B: tl.constexpr):
+    i = tl.arange(0, B)
+    y = tl.inline_asm_elementwise(
+        "add.f32 $0, $1, 0f3F800000;", "=f,f", [tl.load(x + i)], tl.float32, True, 1
+    )
+    tl.store(o + i, y)
+
+
+@triton.jit
+def assembly_that_ends_the_thread(x, o, B: tl.constexpr):
+    i = tl.arange(0, B)
+    y = tl.inline_asm_elementwise(
+        "exit; mov.b32 $0, $1;", "=r,f", [tl.load(x + i)], tl.float32, True, 1
+    )
+    tl.store(o + i, y)
