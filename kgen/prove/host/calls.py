@@ -24,6 +24,7 @@ from kgen.prove.host.terms import (
     NOWHERE,
     all_of,
     any_of,
+    is_float,
     name,
     number,
     rank_name,
@@ -251,6 +252,6 @@ def _size(function: str, positional: tuple[Value, ...]) -> Value:
     meanings = [one.meaning if isinstance(one, Static) else None for one in positional]
     declared = SIZE_FUNCTIONS[function]
     fits = declared.least <= len(meanings) and (declared.most or len(meanings)) >= len(meanings)
-    if None in meanings or not fits:
+    if None in meanings or not fits or any(map(is_float, meanings)):
         return NOTHING_KNOWN
     return Static(tidied(Call(function, tuple(meanings), NOWHERE)))

@@ -18,6 +18,7 @@ from kgen.prove.host.terms import (
     NONE,
     TRUE,
     binary,
+    exact,
     is_condition,
     name,
     negation,
@@ -283,7 +284,7 @@ def _binary(node: ast.BinOp, frame: Frame) -> Value:
     meanings = [side.meaning if isinstance(side, Static) else None for side in sides]
     if op is None or None in meanings or any(map(is_condition, meanings)):
         return NOTHING_KNOWN
-    return Static(binary(op, *meanings))
+    return Static(binary(op, *meanings)) if exact(op, *meanings) else NOTHING_KNOWN
 
 
 def _unary(node: ast.UnaryOp, frame: Frame) -> Value:

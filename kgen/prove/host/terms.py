@@ -14,6 +14,7 @@ from kgen.expr import (
     Expr,
     Logic,
     Name,
+    Number,
     Nothing,
     Span,
     Truth,
@@ -69,6 +70,19 @@ def rank_name(tensor: str) -> Name:
 def binary(op: str, left: Expr, right: Expr) -> Expr:
     """An arithmetic operation, computed where both operands are literals."""
     return without_units(fold(Binary(op, left, right, NOWHERE), {}))
+
+
+def exact(op: str, left: Expr, right: Expr) -> bool:
+    """Whether an operation on values that are not known gives what it gives on numbers: floats are rounded."""
+    if is_literal(left) and is_literal(right):
+        return True  # computed as Python does
+    power = op == "**" and not (isinstance(right, Number) and right.value >= 0)
+    return op != "/" and not power and not is_float(left) and not is_float(right)
+
+
+def is_float(expr: Expr) -> bool:
+    """Whether it is a literal with a point."""
+    return isinstance(expr, Number) and isinstance(expr.value, float)
 
 
 def compare(op: str, left: Expr, right: Expr) -> Expr:
