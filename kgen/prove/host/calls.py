@@ -11,6 +11,7 @@ from kgen.prove.host.extents import items_of
 from kgen.prove.host.findings import Rule
 from kgen.prove.host.language import (
     ALLOCATORS,
+    COMPUTING_BUILTINS,
     CONTROL_FUNCTIONS,
     ERRORS,
     HARMLESS_BUILTINS,
@@ -210,7 +211,7 @@ def _builtin(short: str, node: ast.Call, positional: tuple[Value, ...], frame: F
         return NOTHING_KNOWN
     tainted = next(filter(None, map(taint, positional)), None)
     if tainted is not None:
-        return tainted
+        return tainted if short in COMPUTING_BUILTINS else not_understood(node, frame)
     match short, positional:
         case ("min" | "max"), [_, _, *_]:
             return _size(short, positional)
@@ -224,8 +225,8 @@ def _builtin(short: str, node: ast.Call, positional: tuple[Value, ...], frame: F
             return Static(rank_name(tensor))
         case ("all" | "any"), [Sequence(items)]:
             return _quantified(short, items, node, frame)
-        case ("int" | "abs" | "float" | "round" | "range" | "str" | "repr" | "sum" | "all"), _:
-            return NOTHING_KNOWN
+    if short in COMPUTING_BUILTINS:
+        return NOTHING_KNOWN
     return not_understood(node, frame)
 
 

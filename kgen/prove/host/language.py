@@ -55,6 +55,11 @@ VALUE_METHODS = frozenset(
 """Methods that change what a tensor holds, and never its shape or strides."""
 HARMLESS_BUILTINS = frozenset({"isinstance", "type", "id", "hasattr", "callable"})
 """Builtins that look at an object and never at its elements; others read a tensor they get."""
+COMPUTING_BUILTINS = frozenset(
+    {"min", "max", "bool", "tuple", "list", "len", "all", "any", "sum"}
+    | {"int", "abs", "float", "round", "range", "str", "repr"}
+)
+"""Builtins that compute a value from others and do nothing else."""
 ERRORS = frozenset({"ValueError", "TypeError", "RuntimeError", "NotImplementedError", "IndexError"})
 
 ALLOCATORS = frozenset(
