@@ -130,6 +130,14 @@ def test_a_program_that_does_not_end_is_given_up(kernel, out, monkeypatch):
         subject.trace(0)
 
 
+def test_a_program_that_accesses_too_much_for_a_trace_is_given_up(kernel, out, monkeypatch):
+    monkeypatch.setattr("kgen.prove.replay.machine.MOST_ACCESSED", 100)
+    body = "for i in tl.range(0, N):\n    tl.store(o + tl.arange(0, 16), 1.0)"
+    assert len(stored(kernel(body, out, numbers={"N": 6}))) == 96
+    with pytest.raises(Unsupported, match="one program accesses more than 100 elements"):
+        stored(kernel(body, out, numbers={"N": 7}))
+
+
 def test_recursion_is_given_up(kernel, out):
     before = "@triton.jit\ndef again(i):\n    return again(i)\n\n\n"
     with pytest.raises(Unsupported, match="nest too deep"):

@@ -180,6 +180,7 @@ def _place(
         names = (order or "acq_rel", scope or "gpu")
         if names[0] not in ORDERS or names[1] not in SCOPES:
             raise Unsupported(f"an atomic with sem={order!r}, scope={scope!r}: Triton refuses this")
+    machine.accessed(elements.size)
     recorder.events.append(
         Access(kind, state.spec.name, recorder.line, elements.reshape(-1), *names)
     )

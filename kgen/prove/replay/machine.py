@@ -18,6 +18,8 @@ Policy = Literal["refuse", "true", "false"]
 """What an opaque condition does: end the run as Unsupported, or count as true, or as false."""
 
 MOST_STEPS = 2_000_000
+MOST_ACCESSED = 1 << 22
+"""Elements that one program accesses: its trace holds the number of each."""
 
 
 @dataclass(eq=False)
@@ -40,6 +42,13 @@ class Machine:
         most = self.most_steps or MOST_STEPS
         if self.recorder.steps > most:
             raise Unsupported(f"no end within {most} operations", line)
+
+    def accessed(self, elements: int) -> None:
+        """Counts elements of an access. Raises Unsupported where a trace would not fit into memory."""
+        self.recorder.accessed += elements
+        if self.recorder.accessed > MOST_ACCESSED:
+            reason = f"one program accesses more than {MOST_ACCESSED} elements"
+            raise Unsupported(reason, self.recorder.line)
 
     def truth(self, value: Value, use: str) -> bool:
         """A scalar condition as a Python bool; `use` says what depends on it."""

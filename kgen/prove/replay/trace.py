@@ -146,6 +146,7 @@ class Recorder:
     opaque: dict[Opaque, None] = field(default_factory=dict)
     broken: dict[BrokenPromise, None] = field(default_factory=dict)
     steps: int = 0
+    accessed: int = 0
 
     def wrap(
         self, operation: str, left: int, right: int | None, type: str, exact: int | None
