@@ -1,0 +1,104 @@
+"""A candidate's resident process, seen from the coordinator: one that crashes or hangs costs itself only."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from kgen.worker import Worker, WorkerDied, WorkerError, WorkerFailure, WorkerTimeout, module_worker
+
+LOOK_SECONDS = 0.25
+MOST_TOLD = 600
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a process may take: seconds for a call, bytes of host memory, a share of the device's memory."""
+
+    seconds: float
+    host_bytes: int
+    memory_share: float
+
+
+class Lost(Exception):
+    """The member has no answer; `what` is as in the record's failures, `flag` what is held against it, if anything."""
+
+    def __init__(self, what: str, flag: str, message: str):
+        super().__init__(message)
+        self.what = what
+        self.flag = flag
+        self.message = message
+
+
+class Member:
+    """A candidate with its process. After a crash or a timeout it is `lost` and takes no more calls."""
+
+    def __init__(self, role: str, name: str, file: str, limits: Limits):
+        self.role = role
+        self.name = name
+        self.file = file
+        self.lost = ""
+        self._limits = limits
+        self._worker = module_worker("kgen.measure", "serve")
+        self._excess = ""
+        threading.Thread(target=self._watch, daemon=True).start()
+
+    def ask(self, verb: str, payload: dict[str, Any]) -> dict[str, Any]:
+        """The answer to one verb. Raises `Lost`."""
+        if self.lost:
+            raise Lost("error", "", self.lost)
+        try:
+            return self._worker.call(verb, payload, self._limits.seconds)
+        except WorkerError as error:
+            raise _raised(error) from error
+        except WorkerFailure as failure:
+            lost = self._gone(failure)
+            self.lost = f"not measured: {lost.message.splitlines()[0]}"
+            self.close()
+            raise lost from failure
+
+    def close(self) -> None:
+        """Ends the process."""
+        self._worker.close()
+
+    def _gone(self, failure: WorkerFailure) -> Lost:
+        if isinstance(failure, WorkerTimeout):
+            message = f"no answer within {failure.seconds:g} s"
+            return Lost("timeout", "timeout", message)
+        message = self._excess or failure.message
+        tail = failure.stderr[-MOST_TOLD:].strip()
+        return Lost("crash", "crash", f"{message}\n{tail}".strip())
+
+    def _watch(self) -> None:
+        """Ends a process that holds more host memory than it may: a limit on address space is of no use with CUDA."""
+        while self._worker.alive:
+            with contextlib.suppress(OSError, ValueError, IndexError):
+                held = resident_bytes(self._worker)
+                if held > self._limits.host_bytes:
+                    self._excess = (
+                        f"it held {held / 2**30:.1f} GiB of host memory; the limit is "
+                        f"{self._limits.host_bytes / 2**30:.1f} GiB"
+                    )
+                    self._worker.close()
+            time.sleep(LOOK_SECONDS)
+
+
+def resident_bytes(worker: Worker) -> int:
+    """Memory of a process."""
+    with open(f"/proc/{worker.pid}/status") as status:
+        line = next(line for line in status if line.startswith("VmRSS"))
+    return int(line.split()[1]) * 1024
+
+
+def _raised(error: WorkerError) -> Lost:
+    """What a file or a problem raised: no crash, but no time either."""
+    memory = "OutOfMemory" in error.kind or "out of memory" in error.message
+    what = "out_of_memory" if memory else "error"
+    return Lost(what, "", f"{error.kind}: {error.message}"[:MOST_TOLD])
+
+
+OnLost = Callable[[Member, str, Lost], None]
