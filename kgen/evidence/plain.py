@@ -127,19 +127,30 @@ def _is(kind: type, data: Any) -> bool:
     return isinstance(data, kind) and (kind is bool or not isinstance(data, bool))
 
 
+_WORDS: Mapping[Any, str] = types.MappingProxyType(
+    {
+        str: "a text",
+        int: "an integer",
+        float: "a finite number",
+        bool: "true or false",
+        type(None): "null",
+    }
+)
+
+
 def _union(parts: tuple[Any, ...], data: Any, key: str, misfits: list[Misfit]) -> Any:
     """`data` as the first of several kinds that it fits; unions here are of plain types, or of one kind and null."""
     if data is None and type(None) in parts:
         return None
     rest = [part for part in parts if part is not type(None)]
-    if len(rest) == 1:
+    if any(part not in _WORDS for part in rest):
         return _read(rest[0], data, key, misfits)
     fitting = [part for part in rest if _is(part, data)]
+    if not fitting:
+        misfits.append(Misfit(key, described(data), " or ".join(map(_wanted, parts))))
+        return None
     # 1 stays an integer where both an integer and a real number may stand
-    if fitting:
-        return data
-    misfits.append(Misfit(key, described(data), " or ".join(map(_wanted, parts))))
-    return None
+    return float(data) if fitting == [float] else data
 
 
 def _dataclass(kind: Any, data: Any, key: str, misfits: list[Misfit]) -> Any:
@@ -184,9 +195,7 @@ def _wanted(kind: Any) -> str:
         return "a list"
     if origin is Mapping or dataclasses.is_dataclass(kind):
         return "an object"
-    words: dict[Any, str] = {str: "a text", int: "an integer", float: "a finite number"}
-    words |= {bool: "true or false", type(None): "null"}
-    return words[kind]
+    return _WORDS[kind]
 
 
 def described(data: Any) -> str:
