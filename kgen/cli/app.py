@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from kgen import __version__
-from kgen.cli import check, compile, demo, explain, prove, render, schema, test
+from kgen.cli import check, compile, demo, explain, ledger, prove, render, schema, test
 
 app = typer.Typer(
     name="kgen",
@@ -23,6 +23,7 @@ app.command()(check.check)
 app.command()(prove.prove)
 app.command()(compile.compile)
 app.command()(test.test)
+app.add_typer(ledger.ledger, name="ledger")
 app.command()(explain.explain)
 app.command()(schema.schema)
 app.command()(demo.demo)
