@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from kgen.measure.sets import rounds_for
-from kgen.measure.trial import Outputs, Query, Trial
+from kgen.measure.trial import Query, Trial
 from kgen.measure.verdict import Verdict
 
 
@@ -16,7 +16,7 @@ class Calls:
         self._trial = trial
         self._queries = queries
         self._eager = eager
-        self._kept: dict[int, object] = {}
+        self._last: object = None
         self.rounds = 1
         self._step: Callable[[], None] = self._make
 
@@ -48,17 +48,18 @@ class Calls:
         """Seconds a call, for each of the recorded steps."""
         return [one / self.number for one in self._trial.device.timed(self._step, replays)]
 
-    def replayed(self, fresh: list[Query]) -> list[tuple[Query, Verdict]]:
-        """The first and the last set with other data, through the same graph."""
-        checked = []
-        for index, other in zip(sorted(self._kept), fresh):
-            query = self._trial.refill(self._queries[index], other)
-            if query is not None:
-                checked.append((index, query))
+    def replayed(self, fresh: Query) -> tuple[Query, Verdict] | None:
+        """The last call's answer when its set holds other data, through the same graph; None if it cannot hold them.
+
+        Of the earlier calls nothing can be asked: a file may reuse the buffer that it returns.
+        """
+        query = self._trial.refill(self._queries[-1], fresh)
+        if query is None:
+            return None
         with self._trial.device.eager():
             self._step()
         self._trial.device.settle()
-        return [(query, self._trial.judge(self._outputs(index, query), query)) for index, query in checked]
+        return query, self._trial.judge(self._trial.named(self._last, query), query)
 
     def _capture(self) -> None:
         self._step = self._make
@@ -66,12 +67,6 @@ class Calls:
             self._step = self._trial.device.capture(self._make)
 
     def _make(self) -> None:
-        last = len(self._queries) - 1
         for _ in range(self.rounds):
-            for index, query in enumerate(self._queries):
-                result = self._trial.candidate.call(query.arguments)
-                if index in (0, last):
-                    self._kept[index] = result
-
-    def _outputs(self, index: int, query: Query) -> Outputs:
-        return self._trial.named(self._kept[index], query)
+            for query in self._queries:
+                self._last = self._trial.candidate.call(query.arguments)

@@ -34,6 +34,7 @@ class Host:
 
     def __init__(self, memory_share: float) -> None:
         self._own = set(threading.enumerate())
+        gc.freeze()  # what is there already is no tensor of a candidate, and need not be looked through
         self._share = memory_share
 
     def describe(self) -> dict[str, Any]:

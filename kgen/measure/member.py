@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -76,7 +75,7 @@ class Member:
     def _watch(self) -> None:
         """Ends a process that holds more host memory than it may: a limit on address space is of no use with CUDA."""
         while self._worker.alive:
-            with contextlib.suppress(OSError, ValueError, IndexError):
+            with contextlib.suppress(OSError):
                 held = resident_bytes(self._worker)
                 if held > self._limits.host_bytes:
                     self._excess = (
@@ -88,10 +87,10 @@ class Member:
 
 
 def resident_bytes(worker: Worker) -> int:
-    """Memory of a process."""
+    """Memory of a process; 0 once it has ended."""
     with open(f"/proc/{worker.pid}/status") as status:
-        line = next(line for line in status if line.startswith("VmRSS"))
-    return int(line.split()[1]) * 1024
+        lines = [line for line in status if line.startswith("VmRSS")]
+    return int(lines[0].split()[1]) * 1024 if lines else 0
 
 
 def _raised(error: WorkerError) -> Lost:
@@ -99,6 +98,3 @@ def _raised(error: WorkerError) -> Lost:
     memory = "OutOfMemory" in error.kind or "out of memory" in error.message
     what = "out_of_memory" if memory else "error"
     return Lost(what, "", f"{error.kind}: {error.message}"[:MOST_TOLD])
-
-
-OnLost = Callable[[Member, str, Lost], None]

@@ -55,7 +55,7 @@ def examine(trial: Trial, first: Query, seeds: Sequence[int]) -> Findings:
 
 def _poisoned(trial: Trial, query: Query, found: Findings) -> None:
     """A call whose allocations hold poison: it must write all, change nothing and return memory of its own."""
-    tensors = {**query.inputs, **query.arguments}
+    tensors = query.held
     updated = [name for name in query.expected if name in tensors]
     _spoil(trial.call(query), tensors)
     before = Snapshot(tensors)
@@ -95,7 +95,7 @@ def _after_another(trial: Trial, first: Query, second: Query, found: Findings) -
         outputs = trial.call(query)
         judged = trial.judge(outputs, query)
         found.check(query, _blamed(trial, judged, query, "depends_on_previous_call"))
-        _spoil(outputs, {**query.inputs, **query.arguments})
+        _spoil(outputs, query.held)
 
 
 def _blamed(trial: Trial, judged: Verdict, query: Query, flag: str) -> Verdict:

@@ -15,13 +15,13 @@ from kgen.measure.device import GPU
 class Request:
     """Files and settings of a run.
 
-    `candidate` may be the baseline itself: then only its times and those of its second run are measured. `budget` is in
+    Without `against` the candidate is its own baseline: then only its times are measured, twice. `budget` is in
     seconds for all shapes together, `timeout` for one step of one candidate; `shapes` keeps those whose name contains
     the text.
     """
 
     candidate: str
-    against: str
+    against: str = ""
     incumbent: str = ""
     peers: Sequence[str] = ()
     problem: str = ""
@@ -38,8 +38,9 @@ class Request:
 
     def files(self) -> list[tuple[str, str, str]]:
         """(role, name, file) of all that take part; names are unique."""
-        wanted = [("baseline", self.against), ("again", self.against)]
-        if self.candidate != self.against:
+        baseline = self.against or self.candidate
+        wanted = [("baseline", baseline), ("again", baseline)]
+        if self.against:
             wanted.insert(0, ("candidate", self.candidate))
         wanted += [("incumbent", self.incumbent)] if self.incumbent else []
         wanted += [("peer", peer) for peer in self.peers]

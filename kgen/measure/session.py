@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import torch
 
 from kgen.measure.candidate import Candidate
+from kgen.measure.compiles import Compiles
 from kgen.measure.device import Device, NotCapturable, make_device
 from kgen.measure.graph import Calls
 from kgen.measure.probes import Findings, examine
@@ -29,6 +31,7 @@ class Session:
     def __init__(self) -> None:
         self._device: Device | None = None
         self._candidate: Candidate | None = None
+        self._compiles: Compiles | None = None
         self._trial: Trial | None = None
         self._calls: Calls | None = None
         self._compiled = 0
@@ -82,6 +85,7 @@ class Session:
 
     def load(self, payload: dict[str, Any], emit: Emit) -> dict[str, Any]:
         """Takes `file`; gives what the file says of itself, having warmed it up."""
+        self._compiles = Compiles(kernels=self._device.torch.type == "cuda")
         self._candidate = Candidate(payload["file"], self._task.form)
         unavailable = self._candidate.unavailable()
         if not unavailable:
@@ -98,7 +102,7 @@ class Session:
         """Takes `shape`, `seed`, `sets`, `rounds` (0: decide), `eager`; gives checks, flags, `rounds` if it can be timed."""
         seed = payload["seed"]
         case = self._cases[payload["shape"]]
-        self._trial = Trial(self._candidate, self._asker, self._device, case)
+        self._trial = Trial(self._candidate, self._asker, self._device, case, self._compiles)
         first = self._trial.ask(seed)
         for _ in range(2):
             self._trial.call(first)
@@ -137,10 +141,12 @@ class Session:
         if self._calls is not None:
             if compiled:
                 found.flag("compiles_while_timed", f"{compiled} compilations after warming up")
-            fresh = [self._trial.ask(seed + 5), self._trial.ask(seed + 6)]
-            for query, judged in self._calls.replayed(fresh):
-                flag = "wrong_on_replay" if judged.flag else ""
-                found.check(query, Verdict(judged.failures, judged.worst, flag))
+            for number in (5, 6):
+                replayed = self._calls.replayed(self._trial.ask(seed + number))
+                if replayed is not None:
+                    query, judged = replayed
+                    flag = "wrong_on_replay" if judged.flag else ""
+                    found.check(query, replace(judged, flag=flag))
         query = self._trial.ask(seed + 7)
         found.check(query, self._trial.judged_call(query))
         self._trial = self._calls = None

@@ -31,16 +31,30 @@ class Query:
     arguments: Arguments
     expected: Mapping[str, Expected]
 
+    @property
+    def held(self) -> Arguments:
+        """All that the caller holds; not a buffer for outputs that the candidate does not take."""
+        unused = set(self.expected) - set(self.arguments)
+        inputs = {name: one for name, one in self.inputs.items() if name not in unused}
+        return {**inputs, **self.arguments}
+
 
 class Trial:
     """Calls the candidate on fresh inputs of `case`; every seed gives others."""
 
-    def __init__(self, candidate: Candidate, asker: Asker, device: Device, case: Case):
+    def __init__(
+        self,
+        candidate: Candidate,
+        asker: Asker,
+        device: Device,
+        case: Case,
+        compiles: Compiles,
+    ):
         self.candidate = candidate
         self.asker = asker
         self.device = device
         self.case = case
-        self.compiles = Compiles()
+        self.compiles = compiles
 
     def ask(self, seed: int, case: Case | None = None) -> Query:
         """A query in memory of its own, drawn and answered on the device."""
@@ -86,8 +100,7 @@ class Trial:
 
     def named(self, result: object, query: Query) -> Outputs:
         """The outputs by name. Raises `WrongReturn`."""
-        held = {**query.inputs, **query.arguments}
-        return self.candidate.outputs(result, held, tuple(query.expected))
+        return self.candidate.outputs(result, query.held, tuple(query.expected))
 
     def judge(self, outputs: Outputs, query: Query) -> Verdict:
         """The outputs against what is right."""

@@ -1,0 +1,125 @@
+"""Rounds, their order and end, and files that crash, hang or grow: real processes, and a clock that is a script."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kgen.measure.coordinator import NoRun, Run, measure
+from kgen.measure.request import Request
+from kgen.measure.stopping import Stop, enough, half_width
+
+FILES = Path(__file__).parents[1] / "measure"
+SCRIPTED = "slow_host:Scripted"
+PLAIN = "def run(x, w, ids):\n    return x * w + ids[:, None]\n"
+
+
+@pytest.fixture(autouse=True)
+def importable(monkeypatch):
+    monkeypatch.setenv("PYTHONPATH", str(FILES))
+
+
+def file(folder: Path, name: str, *microseconds: float, text: str = PLAIN) -> str:
+    path = folder / f"{name}.py"
+    path.write_text(f"MICROSECONDS = {list(microseconds) or [100.0]}\n{text}")
+    return str(path)
+
+
+def request(candidate: str, against: str = "", **options) -> Request:
+    settings = {"device": SCRIPTED, "seed": 3, "shapes": "ROWS 4", "timeout": 60.0, **options}
+    return Request(candidate, against, problem=str(FILES / "problem.py"), **settings)
+
+
+def test_turns_come_in_rounds_whose_order_moves_on(tmp_path):
+    against = file(tmp_path, "base", 100, 100, 101, 102, 99, 100)
+    record = measure(request(file(tmp_path, "fast", 50), against, rounds=6, precision=1e-9))
+    assert not record.incomplete and not record.flags and not record.failures
+    assert [one.role for one in record.candidates] == ["candidate", "baseline", "again"]
+    names = [one.name for one in record.candidates]
+    first = [turn.candidate for turn in record.turns if turn.round == 0]
+    second = [turn.candidate for turn in record.turns if turn.round == 1]
+    assert first == names and second == names[1:] + names[:1]
+    assert max(turn.round for turn in record.turns) == 5
+    assert {one.when for one in record.checks} == {"before", "after"}
+    assert {one.status for one in record.checks} == {"passed"}
+    calls = record.shapes[0].calls_per_graph
+    fast = [turn.seconds for turn in record.turns if turn.candidate == "fast"]
+    assert fast == [pytest.approx((50e-6 / calls,) * 5)] * 6
+
+
+def test_a_file_that_crashes_or_hangs_costs_itself_only(tmp_path):
+    crash, hang = str(FILES / "cheats/crash.py"), str(FILES / "cheats/hang.py")
+    wanted = request(file(tmp_path, "good"), file(tmp_path, "base"), peers=[crash, hang], rounds=5)
+    wanted = Request(**{**vars(wanted), "timeout": 12.0})
+    record = measure(wanted)
+    flags = {one.candidate: one.flag for one in record.flags}
+    assert flags == {"crash": "crash", "hang": "timeout"}
+    assert {one.candidate: one.what for one in record.failures} == flags
+    assert "exit status 3" in next(f.message for f in record.failures if f.what == "crash")
+    assert {turn.candidate for turn in record.turns} == {"good", "base", "the baseline again"}
+    assert not record.incomplete
+
+
+def test_what_is_measured_when_it_is_interrupted_is_kept(tmp_path):
+    def interrupt(text: str) -> None:
+        if "round 3" in text:
+            raise KeyboardInterrupt
+
+    record = measure(request(file(tmp_path, "only"), rounds=20, precision=1e-9), interrupt)
+    assert record.incomplete == "interrupted"
+    assert {turn.round for turn in record.turns} == {0, 1}
+
+
+def test_a_file_that_raises_or_is_not_available_has_a_row_without_times(tmp_path):
+    raises = file(tmp_path, "raises", text="def run(x, w, ids):\n    raise ValueError('no')\n")
+    absent = file(
+        tmp_path, "absent", text="def available():\n    return 'no such library'\n" + PLAIN
+    )
+    record = measure(request(file(tmp_path, "base"), peers=[raises, absent], rounds=5))
+    assert {one.name: one.unavailable for one in record.candidates}["absent"] == "no such library"
+    assert [(one.candidate, one.what) for one in record.failures] == [("raises", "error")]
+    assert "ValueError: no" in record.failures[0].message
+    assert {turn.candidate for turn in record.turns} == {"base", "the baseline again"}
+
+
+def test_a_process_that_holds_too_much_is_ended(tmp_path):
+    grabs = "import time\nheld = bytearray(b'x') * 2**29\ntime.sleep(30)\n" + PLAIN
+    wanted = request(file(tmp_path, "base"), peers=[file(tmp_path, "grabs", text=grabs)], rounds=5)
+    record = measure(Request(**{**vars(wanted), "host_gib": 0.75}))
+    assert [(one.candidate, one.what) for one in record.failures] == [("grabs", "crash")]
+    assert "of host memory; the limit is 0.8 GiB" in record.failures[0].message
+    assert [(one.candidate, one.flag) for one in record.flags] == [("grabs", "crash")]
+
+
+def test_a_run_that_cannot_begin_says_why(tmp_path):
+    with pytest.raises(NoRun, match="no shape is named 'NONE'; there are ROWS 4 N 64, ROWS 8"):
+        measure(request(file(tmp_path, "base"), shapes="NONE"))
+
+
+def test_names_are_unique_and_roles_in_order():
+    wanted = Request("a/one.py", "b/one.py", "c/one.py", ["d/two.py"])
+    assert [(role, name) for role, name, _ in wanted.files()] == [
+        ("candidate", "one"),
+        ("baseline", "one 2"),
+        ("again", "the baseline again"),
+        ("incumbent", "one 3"),
+        ("peer", "two"),
+    ]
+
+
+def test_rounds_end_when_the_interval_is_narrow_or_the_budget_spent():
+    stop = Stop(precision=0.01, rounds=9, seconds=2.0)
+    steady = {"base": [1.0, 1.001, 1.0, 0.999, 1.0], "file": [0.5] * 5}
+    wild = {"base": [1.0, 2.0, 1.0, 0.5, 1.0], "file": [0.5] * 5}
+    assert enough(stop, steady, "base", 0.0)
+    assert not enough(stop, wild, "base", 0.0)
+    assert enough(stop, wild, "base", 2.0)
+    assert not enough(stop, {"base": [1.0] * 4, "file": [0.5] * 4}, "base", 99.0)
+    assert enough(stop, {"base": [1.0, 2.0] * 5, "file": [0.5] * 10}, "base", 0.0)
+
+
+def test_a_drift_that_both_share_does_not_widen_the_ratio():
+    drift = [1.0, 1.1, 1.3, 1.6, 2.0]
+    assert half_width(drift, [0.5 * one for one in drift]) < 1e-9
+    assert half_width(drift, [0.5] * 5) > 0.1
