@@ -7,7 +7,19 @@ from typing import Annotated
 import typer
 
 from kgen import __version__
-from kgen.cli import check, compile, demo, explain, ledger, prove, render, schema, test
+from kgen.cli import (
+    bench,
+    check,
+    compile,
+    demo,
+    explain,
+    judge,
+    ledger,
+    prove,
+    render,
+    schema,
+    test,
+)
 
 app = typer.Typer(
     name="kgen",
@@ -23,6 +35,8 @@ app.command()(check.check)
 app.command()(prove.prove)
 app.command()(compile.compile)
 app.command()(test.test)
+app.command()(bench.bench)
+app.command()(judge.judge)
 app.add_typer(ledger.ledger, name="ledger")
 app.command()(explain.explain)
 app.command()(schema.schema)

@@ -15,12 +15,17 @@ from kgen.measure.request import Request
 from kgen.measure.session import SEEDS
 from kgen.measure.stopping import Stop, enough
 from kgen.measure.task import find_task
+from kgen.runner.faults import NoDevice
 
 Progress = Callable[[str], None]
 
 
 class NoRun(Exception):
-    """Nothing could be measured at all, such as where no GPU is."""
+    """Nothing could be measured at all."""
+
+
+class NoGpu(NoRun):
+    """There is no GPU to measure on."""
 
 
 def measure(request: Request, progress: Progress = lambda text: None) -> Record:
@@ -68,7 +73,7 @@ class Run:
             member.close()
 
     def _open(self) -> None:
-        """Starts the processes. What one cannot open, none can: the files are not loaded yet."""
+        """Starts the processes, one before the others: what it cannot open, none can; the files are not loaded yet."""
         files = self._request.files()
         limits = Limits(
             seconds=self._request.timeout,
@@ -81,13 +86,17 @@ class Run:
             "task": [self._request.candidate, self._request.problem],
         }
         self._progress(f"starting {len(files)} processes")
-        self._members = [Member(role, name, file, limits) for role, name, file in files]
-        for member in self._members:
-            try:
-                answer = member.ask("open", opened)
-            except Lost as lost:
-                raise NoRun(lost.message) from lost
-            self.gathered.environment = answer["environment"]
+        for chosen in (files[:1], files[1:]):
+            started = [Member(role, name, file, limits) for role, name, file in chosen]
+            self._members += started
+            for member in started:
+                try:
+                    answer = member.ask("open", opened)
+                except Lost as lost:
+                    if lost.kind == NoDevice.__name__:
+                        raise NoGpu("this machine has no GPU that torch sees") from lost
+                    raise NoRun(lost.message) from lost
+                self.gathered.environment = answer["environment"]
 
     def _shapes(self) -> list[dict[str, Any]]:
         try:

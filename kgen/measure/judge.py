@@ -9,7 +9,7 @@ from pathlib import Path
 from kgen.evidence.gates import Requirements
 from kgen.evidence.plain import ReadingError
 from kgen.evidence.record import Record
-from kgen.measure.coordinator import NoRun, Progress, measure
+from kgen.measure.coordinator import NoGpu, NoRun, Progress, measure
 from kgen.measure.request import Request
 from kgen.runner.bundle import BundleError
 from kgen.runner.problem import ProblemError
@@ -29,6 +29,7 @@ class Outcome:
     receipt: Path | None = None
     record: Record | None = None
     problem: str = ""
+    no_gpu: bool = False
 
 
 def judged(
@@ -45,7 +46,7 @@ def judged(
     try:
         record = measure(request, progress)
     except (NoRun, BundleError, ProblemError) as error:
-        return Outcome(NOTHING, problem=str(error))
+        return Outcome(NOTHING, problem=str(error), no_gpu=isinstance(error, NoGpu))
     except ReadingError as error:
         return Outcome(NOTHING, problem=f"the record does not fit together: {error}")
     finally:

@@ -24,13 +24,17 @@ class Limits:
 
 
 class Lost(Exception):
-    """The member has no answer; `what` is as in the record's failures, `flag` what is held against it, if anything."""
+    """The member has no answer.
 
-    def __init__(self, what: str, flag: str, message: str):
+    `what` is as in the record's failures, `flag` what is held against it, if anything, `kind` the exception's class.
+    """
+
+    def __init__(self, what: str, flag: str, message: str, kind: str = ""):
         super().__init__(message)
         self.what = what
         self.flag = flag
         self.message = message
+        self.kind = kind
 
 
 class Member:
@@ -97,4 +101,4 @@ def _raised(error: WorkerError) -> Lost:
     """What a file or a problem raised: no crash, but no time either."""
     memory = "OutOfMemory" in error.kind or "out of memory" in error.message
     what = "out_of_memory" if memory else "error"
-    return Lost(what, "", f"{error.kind}: {error.message}"[:MOST_TOLD])
+    return Lost(what, "", error.message[:MOST_TOLD], error.kind)
