@@ -18,6 +18,7 @@ from kgen.measure.task import find_task
 from kgen.runner.faults import NoDevice
 
 Progress = Callable[[str], None]
+Start = Callable[[str, str, str, Limits], Member]
 
 
 class NoRun(Exception):
@@ -28,12 +29,14 @@ class NoGpu(NoRun):
     """There is no GPU to measure on."""
 
 
-def measure(request: Request, progress: Progress = lambda text: None) -> Record:
+def measure(
+    request: Request, progress: Progress = lambda text: None, start: Start = Member
+) -> Record:
     """One run. What is measured when it is interrupted is kept; the record then says that it is incomplete.
 
-    Raises `NoRun`, and `BundleError` for a problem that cannot be read.
+    `start` makes a member of a role, a name, a file and its limits. Raises `NoRun`, and `BundleError` for a problem that cannot be read.
     """
-    run = Run(request, progress)
+    run = Run(request, progress, start)
     try:
         incomplete = run.run()
     except KeyboardInterrupt:
@@ -46,11 +49,12 @@ def measure(request: Request, progress: Progress = lambda text: None) -> Record:
 class Run:
     """The members of a run and what has come of it."""
 
-    def __init__(self, request: Request, progress: Progress):
+    def __init__(self, request: Request, progress: Progress, start: Start):
         self._task = find_task(request.candidate, request.problem)
         self.gathered = Gathered(request, self._task)
         self._request = request
         self._progress = progress
+        self._start = start
         self._members: list[Member] = []
         self._eager = False
 
@@ -87,7 +91,7 @@ class Run:
         }
         self._progress(f"starting {len(files)} processes")
         for chosen in (files[:1], files[1:]):
-            started = [Member(role, name, file, limits) for role, name, file in chosen]
+            started = [self._start(role, name, file, limits) for role, name, file in chosen]
             self._members += started
             for member in started:
                 try:

@@ -11,6 +11,7 @@ from typing import Any
 from kgen.worker import Worker, WorkerDied, WorkerError, WorkerFailure, WorkerTimeout, module_worker
 
 LOOK_SECONDS = 0.25
+OPEN_SECONDS = 180.0
 MOST_TOLD = 600
 
 
@@ -55,18 +56,28 @@ class Member:
         if self.lost:
             raise Lost("error", "", self.lost)
         try:
-            return self._worker.call(verb, payload, self._limits.seconds)
+            return self._worker.call(verb, payload, self._patience(verb))
         except WorkerError as error:
-            raise _raised(error) from error
+            lost = _raised(error)
+            if lost.what == "crash":
+                self._retire(lost)
+            raise lost from error
         except WorkerFailure as failure:
             lost = self._gone(failure)
-            self.lost = f"not measured: {lost.message.splitlines()[0]}"
-            self.close()
+            self._retire(lost)
             raise lost from failure
 
     def close(self) -> None:
         """Ends the process."""
         self._worker.close()
+
+    def _patience(self, verb: str) -> float:
+        """Seconds for a verb; to open, torch and Triton have to be imported, which is not the file's doing."""
+        return max(OPEN_SECONDS, self._limits.seconds) if verb == "open" else self._limits.seconds
+
+    def _retire(self, lost: Lost) -> None:
+        self.lost = f"not measured: {lost.message.splitlines()[0]}"
+        self.close()
 
     def _gone(self, failure: WorkerFailure) -> Lost:
         if isinstance(failure, WorkerTimeout):
@@ -98,7 +109,9 @@ def resident_bytes(worker: Worker) -> int:
 
 
 def _raised(error: WorkerError) -> Lost:
-    """What a file or a problem raised: no crash, but no time either."""
-    memory = "OutOfMemory" in error.kind or "out of memory" in error.message
-    what = "out_of_memory" if memory else "error"
-    return Lost(what, "", error.message[:MOST_TOLD], error.kind)
+    """What a file or a problem raised. After a fault on the device nothing more can run in the process."""
+    if "OutOfMemory" in error.kind or "out of memory" in error.message:
+        return Lost("out_of_memory", "", error.message[:MOST_TOLD], error.kind)
+    if "CUDA error" in error.message:
+        return Lost("crash", "crash", error.message[:MOST_TOLD], error.kind)
+    return Lost("error", "", error.message[:MOST_TOLD], error.kind)

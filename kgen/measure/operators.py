@@ -18,6 +18,11 @@ class Operators(TorchDispatchMode):
         self.names: list[str] = []
         self.waited = False
 
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        """Torch asks this of each mode; yes would import its compiler into every process."""
+        return False
+
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         name = func.name()
         if not name.startswith(("aten::empty", "aten::new_empty")):

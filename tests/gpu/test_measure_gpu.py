@@ -127,5 +127,8 @@ def test_an_illegal_access_is_a_failure_of_its_file(workers, tmp_path):
     text = (FILES / "gpu" / "triton_honest.py").read_text()
     file = tmp_path / "far.py"
     file.write_text(text.replace("p_out + row * n + o,", "p_out + row * n + o + (1 << 42),"))
-    with pytest.raises(Lost, match="illegal memory access"):
+    with pytest.raises(Lost, match="illegal memory access") as raised:
         judged(workers, FILES / "problem.py", file)
+    assert raised.value.flag == "crash"
+    flags, _, _ = judged(workers, FILES / "problem.py", FILES / "files" / "plain.py")
+    assert flags == {}

@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from kgen.measure.coordinator import NoRun, Run, measure
+from kgen.measure.coordinator import NoRun, measure
+from kgen.measure.member import Lost
 from kgen.measure.request import Request
+from kgen.measure.session import Session
 from kgen.measure.stopping import Stop, enough, half_width
 
 FILES = Path(__file__).parents[1] / "measure"
@@ -18,6 +20,26 @@ PLAIN = "def run(x, w, ids):\n    return x * w + ids[:, None]\n"
 @pytest.fixture(autouse=True)
 def importable(monkeypatch):
     monkeypatch.setenv("PYTHONPATH", str(FILES))
+    monkeypatch.syspath_prepend(str(FILES))
+
+
+class Here:
+    """A member without a process of its own."""
+
+    def __init__(self, role: str, name: str, file: str, limits: object):
+        self.role, self.name, self.file, self.lost = role, name, file, ""
+        self._session = Session()
+
+    def ask(self, verb: str, payload: dict) -> dict:
+        if self.lost:
+            raise Lost("error", "", self.lost)
+        try:
+            return getattr(self._session, verb)(payload, print)
+        except Exception as error:
+            raise Lost("error", "", f"{type(error).__name__}: {error}") from error
+
+    def close(self) -> None:
+        """Nothing to end."""
 
 
 def file(folder: Path, name: str, *microseconds: float, text: str = PLAIN) -> str:
@@ -33,7 +55,9 @@ def request(candidate: str, against: str = "", **options) -> Request:
 
 def test_turns_come_in_rounds_whose_order_moves_on(tmp_path):
     against = file(tmp_path, "base", 100, 100, 101, 102, 99, 100)
-    record = measure(request(file(tmp_path, "fast", 50), against, rounds=6, precision=1e-9))
+    record = measure(
+        request(file(tmp_path, "fast", 50), against, rounds=6, precision=1e-9), start=Here
+    )
     assert not record.incomplete and not record.flags and not record.failures
     assert [one.role for one in record.candidates] == ["candidate", "baseline", "again"]
     names = [one.name for one in record.candidates]
@@ -48,25 +72,12 @@ def test_turns_come_in_rounds_whose_order_moves_on(tmp_path):
     assert fast == [pytest.approx((50e-6 / calls,) * 5)] * 6
 
 
-def test_a_file_that_crashes_or_hangs_costs_itself_only(tmp_path):
-    crash, hang = str(FILES / "cheats/crash.py"), str(FILES / "cheats/hang.py")
-    wanted = request(file(tmp_path, "good"), file(tmp_path, "base"), peers=[crash, hang], rounds=5)
-    wanted = Request(**{**vars(wanted), "timeout": 12.0})
-    record = measure(wanted)
-    flags = {one.candidate: one.flag for one in record.flags}
-    assert flags == {"crash": "crash", "hang": "timeout"}
-    assert {one.candidate: one.what for one in record.failures} == flags
-    assert "exit status 3" in next(f.message for f in record.failures if f.what == "crash")
-    assert {turn.candidate for turn in record.turns} == {"good", "base", "the baseline again"}
-    assert not record.incomplete
-
-
 def test_what_is_measured_when_it_is_interrupted_is_kept(tmp_path):
     def interrupt(text: str) -> None:
         if "round 3" in text:
             raise KeyboardInterrupt
 
-    record = measure(request(file(tmp_path, "only"), rounds=20, precision=1e-9), interrupt)
+    record = measure(request(file(tmp_path, "only"), rounds=20, precision=1e-9), interrupt, Here)
     assert record.incomplete == "interrupted"
     assert {turn.round for turn in record.turns} == {0, 1}
 
@@ -76,25 +87,37 @@ def test_a_file_that_raises_or_is_not_available_has_a_row_without_times(tmp_path
     absent = file(
         tmp_path, "absent", text="def available():\n    return 'no such library'\n" + PLAIN
     )
-    record = measure(request(file(tmp_path, "base"), peers=[raises, absent], rounds=5))
+    record = measure(request(file(tmp_path, "base"), peers=[raises, absent], rounds=5), start=Here)
     assert {one.name: one.unavailable for one in record.candidates}["absent"] == "no such library"
     assert [(one.candidate, one.what) for one in record.failures] == [("raises", "error")]
     assert "ValueError: no" in record.failures[0].message
     assert {turn.candidate for turn in record.turns} == {"base", "the baseline again"}
 
 
-def test_a_process_that_holds_too_much_is_ended(tmp_path):
-    grabs = "import time\nheld = bytearray(b'x') * 2**29\ntime.sleep(30)\n" + PLAIN
-    wanted = request(file(tmp_path, "base"), peers=[file(tmp_path, "grabs", text=grabs)], rounds=5)
-    record = measure(Request(**{**vars(wanted), "host_gib": 0.75}))
-    assert [(one.candidate, one.what) for one in record.failures] == [("grabs", "crash")]
-    assert "of host memory; the limit is 0.8 GiB" in record.failures[0].message
-    assert [(one.candidate, one.flag) for one in record.flags] == [("grabs", "crash")]
+def test_files_that_crash_hang_or_hold_too_much_cost_themselves_only(tmp_path):
+    """In real processes: of three that go wrong, none takes the run with it."""
+    grabs = "import time\nheld = bytearray(b'x') * 2**30\ntime.sleep(60)\n" + PLAIN
+    peers = [
+        FILES / "cheats/crash.py",
+        FILES / "cheats/hang.py",
+        file(tmp_path, "grabs", text=grabs),
+    ]
+    options = {"peers": list(map(str, peers)), "rounds": 5, "timeout": 20.0, "host_gib": 0.9}
+    record = measure(request(file(tmp_path, "base"), **options))
+    flags = {one.candidate: one.flag for one in record.flags}
+    assert flags == {"crash": "crash", "hang": "timeout", "grabs": "crash"}
+    assert {one.candidate: one.what for one in record.failures} == flags
+    told = {one.candidate: one.message for one in record.failures}
+    assert "exit status 3" in told["crash"]
+    assert told["hang"] == "no answer within 20 s"
+    assert "of host memory; the limit is 0.9 GiB" in told["grabs"]
+    assert {turn.candidate for turn in record.turns} == {"base", "the baseline again"}
+    assert not record.incomplete
 
 
 def test_a_run_that_cannot_begin_says_why(tmp_path):
     with pytest.raises(NoRun, match="no shape is named 'NONE'; there are ROWS 4 N 64, ROWS 8"):
-        measure(request(file(tmp_path, "base"), shapes="NONE"))
+        measure(request(file(tmp_path, "base"), shapes="NONE"), start=Here)
 
 
 def test_names_are_unique_and_roles_in_order():
