@@ -10,6 +10,7 @@ class Compiles:
 
     def __init__(self, kernels: bool) -> None:
         self._kernels = 0
+        self._frames = _frames()
         if kernels:
             from triton import knobs
 
@@ -22,10 +23,15 @@ class Compiles:
 
     @property
     def graphs(self) -> int:
-        """Frames that torch.compile took up; nothing is imported to find out."""
-        utils = sys.modules.get("torch._dynamo.utils")
-        return 0 if utils is None else int(utils.counters["frames"]["total"])
+        """Frames that torch.compile took up."""
+        return _frames() - self._frames
 
     def _note(self, **_: object) -> None:
         """Triton's hook for a specialisation that it does not have yet."""
         self._kernels += 1
+
+
+def _frames() -> int:
+    """What torch.compile took up in this process; nothing is imported to find out."""
+    utils = sys.modules.get("torch._dynamo.utils")
+    return 0 if utils is None else int(utils.counters["frames"]["total"])

@@ -57,6 +57,7 @@ class Run:
         self._start = start
         self._members: list[Member] = []
         self._eager = False
+        self._spent: dict[Member, bool] = {}
 
     def run(self) -> str:
         """Why it is incomplete; empty if it is not."""
@@ -153,6 +154,8 @@ class Run:
         if number == 0 and begun and not any(begun.values()):
             # no graph holds any of them: then all are timed call by call, for the whole run
             self._eager, self.gathered.timed = True, "eager"
+            for member in begun:
+                self._renew(member, shape["name"])
             begun = self._begin(shape, seed, told)
         ready = [member for member in self._members if begun.get(member)]
         self._describe(shape, max(begun.values(), default=0))
@@ -163,6 +166,15 @@ class Run:
             answer = self._answer(member, "end", shape["name"], {"seed": seed})
             if answer is not None:
                 self.gathered.found(member, shape["name"], "after", answer)
+            self._renew(member, shape["name"])
+
+    def _renew(self, member: Member, shape: str) -> None:
+        """A capture that failed leaves traces in torch's allocator: the next shape gets a fresh process."""
+        if self._spent.pop(member, False) and not member.lost:
+            try:
+                member.renew()
+            except Lost as lost:
+                self.gathered.lost(member, shape, lost)
 
     def _begin(self, shape: dict[str, Any], seed: int, told: str) -> dict[Member, int]:
         """How often each member's graph goes through the sets: as the baseline's, for all; 0 for one without a graph."""
@@ -180,6 +192,7 @@ class Run:
             if answer is not None:
                 self.gathered.found(member, shape["name"], "before", answer)
                 begun[member] = answer["rounds"]
+                self._spent[member] = answer["spent"]
         return begun
 
     def _describe(self, shape: dict[str, Any], rounds: int) -> None:

@@ -26,7 +26,12 @@ SPIN_SECONDS = 0.03
 """How long the device is kept busy before a hurried call; longer than the host needs for the call."""
 
 _UNJOINED = ("unjoined", "isolation", "another stream", "dependency created on uncaptured")
-_SYNCHRONISES = ("not permitted when stream is capturing", "capture is unsupported", "synchroniz")
+_SYNCHRONISES = (
+    "not permitted when stream is capturing",
+    "capture is unsupported",
+    "during cuda graph capture",
+    "synchroniz",
+)
 
 
 class Gpu:
@@ -121,7 +126,7 @@ class Gpu:
             with torch.cuda.graph(graph, stream=self._stream):
                 calls()
         except Exception as error:
-            torch.cuda.synchronize(self.torch)
+            self._leave(graph)
             raise _refusal(error) from error
         self.settle()
 
@@ -130,6 +135,13 @@ class Gpu:
                 graph.replay()
 
         return replay
+
+    def _leave(self, graph: torch.cuda.CUDAGraph) -> None:
+        """Ends a capture that failed: torch leaves its stream current, and its memory pool in use."""
+        torch.cuda.set_stream(torch.cuda.default_stream(self.torch))
+        with contextlib.suppress(Exception):
+            torch._C._cuda_endAllocateToPool(self.torch.index, graph.pool())
+        self.settle()
 
     def timed(self, step: Callable[[], None], count: int) -> list[float]:
         events = [torch.cuda.Event(enable_timing=True) for _ in range(2 * count)]

@@ -10,6 +10,9 @@ from typing import Any
 
 from kgen.worker import Worker, WorkerDied, WorkerError, WorkerFailure, WorkerTimeout, module_worker
 
+SETTING_UP = ("open", "load")
+"""Verbs that a fresh process is asked again."""
+
 LOOK_SECONDS = 0.25
 OPEN_SECONDS = 180.0
 MOST_TOLD = 600
@@ -47,14 +50,30 @@ class Member:
         self.file = file
         self.lost = ""
         self._limits = limits
-        self._worker = module_worker("kgen.measure", "serve")
         self._excess = ""
-        threading.Thread(target=self._watch, daemon=True).start()
+        self._setting_up: list[tuple[str, dict[str, Any]]] = []
+        self._start()
 
     def ask(self, verb: str, payload: dict[str, Any]) -> dict[str, Any]:
         """The answer to one verb. Raises `Lost`."""
         if self.lost:
             raise Lost("error", "", self.lost)
+        if verb in SETTING_UP:
+            self._setting_up.append((verb, payload))
+        return self._call(verb, payload)
+
+    def renew(self) -> None:
+        """The same candidate in a fresh process. Raises `Lost`."""
+        self.close()
+        self._start()
+        for verb, payload in self._setting_up:
+            self._call(verb, payload)
+
+    def _start(self) -> None:
+        self._worker = module_worker("kgen.measure", "serve")
+        threading.Thread(target=self._watch, args=(self._worker,), daemon=True).start()
+
+    def _call(self, verb: str, payload: dict[str, Any]) -> dict[str, Any]:
         try:
             return self._worker.call(verb, payload, self._patience(verb))
         except WorkerError as error:
@@ -87,17 +106,17 @@ class Member:
         tail = failure.stderr[-MOST_TOLD:].strip()
         return Lost("crash", "crash", f"{message}\n{tail}".strip())
 
-    def _watch(self) -> None:
+    def _watch(self, worker: Worker) -> None:
         """Ends a process that holds more host memory than it may: a limit on address space is of no use with CUDA."""
-        while self._worker.alive:
+        while worker.alive:
             with contextlib.suppress(OSError):
-                held = resident_bytes(self._worker)
+                held = resident_bytes(worker)
                 if held > self._limits.host_bytes:
                     self._excess = (
                         f"it held {held / 2**30:.1f} GiB of host memory; the limit is "
                         f"{self._limits.host_bytes / 2**30:.1f} GiB"
                     )
-                    self._worker.close()
+                    worker.close()
             time.sleep(LOOK_SECONDS)
 
 

@@ -42,7 +42,10 @@ class Findings:
 
 
 def examine(trial: Trial, first: Query, seeds: Sequence[int]) -> Findings:
-    """All probes at one shape. `first` has been called before; `seeds` are three fresh ones."""
+    """All probes at one shape. `first` has been called before; `seeds` are three fresh ones.
+
+    Afterwards the memory of `first` holds other values of the same case.
+    """
     found = Findings()
     _poisoned(trial, first, found)
     second = trial.ask(seeds[0])
@@ -50,6 +53,7 @@ def examine(trial: Trial, first: Query, seeds: Sequence[int]) -> Findings:
     _same_addresses(trial, first, seeds[1:], found)
     _hurried(trial, first, second, found)
     _kernels(trial, [first, second], found)
+    trial.refill(first, second)
     return found
 
 

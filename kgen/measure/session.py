@@ -99,7 +99,10 @@ class Session:
         }
 
     def begin(self, payload: dict[str, Any], emit: Emit) -> dict[str, Any]:
-        """Takes `shape`, `seed`, `sets`, `rounds` (0: decide), `eager`; gives checks, flags, `rounds` if it can be timed."""
+        """Takes `shape`, `seed`, `sets`, `rounds` (0: decide), `eager`; gives checks, flags, `rounds` if it can be timed.
+
+        `spent` says that a capture failed, after which a process is better not used for another shape.
+        """
         seed = payload["seed"]
         case = self._cases[payload["shape"]]
         self._trial = Trial(self._candidate, self._asker, self._device, case, self._compiles)
@@ -108,14 +111,16 @@ class Session:
             self._trial.call(first)
         found = examine(self._trial, first, [seed + 2, seed + 3, seed + 4])
         answer = {"rounds": 0, "seconds": 0.0}
+        self._compiled = self._compiles.count
         try:
             answer = self._capture(first, payload)
         except NotCapturable as refused:
             self._calls = None
+            self._late_compilations(found)
             if self._candidate.claims_capture(case.regime):
                 found.flag(refused.flag, str(refused))
                 found.flag("not_capturable", str(refused))
-        return {**answer, **_plain(found)}
+        return {**answer, "spent": self._calls is None, **_plain(found)}
 
     def _capture(self, first: Query, payload: dict[str, Any]) -> dict[str, Any]:
         queries = [first]
@@ -125,9 +130,15 @@ class Session:
             queries.append(Query(first.seed, inputs, arguments, first.expected))
         self._calls = Calls(self._trial, queries, payload["eager"])
         self._calls.warm_up()
-        self._compiled = self._trial.compiles.count
+        self._compiled = self._compiles.count
         seconds = self._calls.prepare(payload["rounds"])
         return {"rounds": self._calls.rounds, "seconds": seconds}
+
+    def _late_compilations(self, found: Findings) -> None:
+        """What was compiled after each set had been warmed up."""
+        late = self._compiles.count - self._compiled
+        if late:
+            found.flag("compiles_while_timed", f"{late} compilations after warming up")
 
     def turn(self, payload: dict[str, Any], emit: Emit) -> dict[str, Any]:
         """Takes `replays`; gives seconds a call for each."""
@@ -137,10 +148,8 @@ class Session:
         """Takes `seed`; gives checks and flags from after the timing, and forgets the shape."""
         seed = payload["seed"]
         found = Findings()
-        compiled = self._trial.compiles.count - self._compiled
         if self._calls is not None:
-            if compiled:
-                found.flag("compiles_while_timed", f"{compiled} compilations after warming up")
+            self._late_compilations(found)
             for number in (5, 6):
                 replayed = self._calls.replayed(self._trial.ask(seed + number))
                 if replayed is not None:

@@ -43,6 +43,7 @@ def named(file: Path) -> str:
 def workers():
     """A process for each problem, shared by tests and started again when one was lost."""
     members: dict[str, Member] = {}
+    spent: set[str] = set()
 
     def ask(problem: Path, verb: str, payload: dict) -> dict:
         key = str(problem)
@@ -51,7 +52,13 @@ def workers():
             task = [key, "" if problem.is_dir() else key]
             opened = {"device": GPU, "memory_share": LIMITS.memory_share, "task": task}
             members[key].ask("open", opened)
-        return members[key].ask(verb, payload)
+        answer = members[key].ask(verb, payload)
+        if answer.get("spent"):
+            spent.add(key)
+        if verb == "end" and key in spent:
+            spent.remove(key)
+            members[key].renew()
+        return answer
 
     yield ask
     for member in members.values():

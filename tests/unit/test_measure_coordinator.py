@@ -38,6 +38,9 @@ class Here:
         except Exception as error:
             raise Lost("error", "", f"{type(error).__name__}: {error}") from error
 
+    def renew(self) -> None:
+        """Nothing is left of a capture that failed."""
+
     def close(self) -> None:
         """Nothing to end."""
 
@@ -118,6 +121,27 @@ def test_files_that_crash_hang_or_hold_too_much_cost_themselves_only(tmp_path):
 def test_a_run_that_cannot_begin_says_why(tmp_path):
     with pytest.raises(NoRun, match="no shape is named 'NONE'; there are ROWS 4 N 64, ROWS 8"):
         measure(request(file(tmp_path, "base"), shapes="NONE"), start=Here)
+
+
+def test_where_no_graph_holds_any_file_all_are_timed_call_by_call(tmp_path):
+    looks = "def run(x, w, ids):\n    return x * w + ids[:, None] + 0 * int(ids[0])\n"
+    base = file(tmp_path, "base", text=looks)
+    record = measure(request(base, rounds=5), start=Here)
+    assert record.settings.timed == "eager"
+    assert {turn.candidate for turn in record.turns} == {"base", "the baseline again"}
+    assert {one.flag for one in record.flags} == {"synchronises", "not_capturable"}
+
+
+def test_a_file_that_no_graph_holds_has_no_time_beside_one_that_is_captured(tmp_path):
+    looks = "def run(x, w, ids):\n    return x * w + ids[:, None] + 0 * int(ids[0])\n"
+    peer = file(tmp_path, "looks", text=looks)
+    record = measure(request(file(tmp_path, "base"), peers=[peer], rounds=5), start=Here)
+    assert record.settings.timed == "graph"
+    assert {turn.candidate for turn in record.turns} == {"base", "the baseline again"}
+    assert {(one.candidate, one.flag) for one in record.flags} == {
+        ("looks", "synchronises"),
+        ("looks", "not_capturable"),
+    }
 
 
 def test_names_are_unique_and_roles_in_order():
