@@ -9,7 +9,8 @@ from pathlib import Path
 from kgen.evidence.gates import Requirements
 from kgen.evidence.plain import ReadingError
 from kgen.evidence.record import Record
-from kgen.measure.coordinator import NoGpu, NoRun, Progress, measure
+from kgen.measure.coordinator import NoGpu, NoRun, Progress, Start, measure
+from kgen.measure.member import Member
 from kgen.measure.request import Request
 from kgen.runner.bundle import BundleError
 from kgen.runner.problem import ProblemError
@@ -37,6 +38,7 @@ def judged(
     out: Path | None,
     progress: Progress,
     requirements: Requirements = Requirements(),
+    start: Start = Member,
 ) -> Outcome:
     """Measures, writes the receipt into `out` and reports.
 
@@ -44,7 +46,7 @@ def judged(
     measured or concluded, 130 if it was interrupted.
     """
     try:
-        record = measure(request, progress)
+        record = measure(request, progress, start)
     except (NoRun, BundleError, ProblemError) as error:
         return Outcome(NOTHING, problem=str(error), no_gpu=isinstance(error, NoGpu))
     except ReadingError as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,10 @@ from kgen.measure.device import HOST
 from kgen.measure.request import Request
 
 FILES = Path(__file__).parents[1] / "measure"
+sys.path.insert(0, str(FILES))
+
+from here import Here  # noqa: E402
+
 BUNDLE = "generated/norm/rms_4096"
 
 
@@ -59,10 +64,7 @@ def test_a_budget_has_a_unit(kgen):
     assert kgen("judge", plain, "--against", plain, "--budget", "soon").code == 2
 
 
-def test_a_judgement_leaves_a_receipt_that_reads_back(tmp_path, monkeypatch):
-    from test_measure_coordinator import Here
-
-    monkeypatch.setattr(coordinator.measure, "__defaults__", (lambda text: None, Here))
+def test_a_judgement_leaves_a_receipt_that_reads_back(tmp_path):
     plain, wrong = (str(FILES / name) for name in ("files/plain.py", "cheats/wrong.py"))
     options = {
         "problem": str(FILES / "problem.py"),
@@ -71,7 +73,7 @@ def test_a_judgement_leaves_a_receipt_that_reads_back(tmp_path, monkeypatch):
         "rounds": 5,
     }
     outcome = judge.judged(
-        Request(wrong, plain, seed=1, **options), tmp_path, lambda text: None, Requirements()
+        Request(wrong, plain, seed=1, **options), tmp_path, lambda text: None, start=Here
     )
     assert outcome.code == 1
     found = parse_receipt(outcome.receipt.read_text())
@@ -82,8 +84,6 @@ def test_a_judgement_leaves_a_receipt_that_reads_back(tmp_path, monkeypatch):
 
 
 def test_without_scipy_the_record_is_kept_and_nothing_is_concluded(tmp_path, monkeypatch):
-    from test_measure_coordinator import Here
-
     plain = str(FILES / "files" / "plain.py")
     options = {
         "problem": str(FILES / "problem.py"),
@@ -92,8 +92,8 @@ def test_without_scipy_the_record_is_kept_and_nothing_is_concluded(tmp_path, mon
         "rounds": 5,
     }
     record = coordinator.measure(Request(plain, seed=1, **options), start=Here)
-    monkeypatch.setitem(__import__("sys").modules, "scipy", None)
-    monkeypatch.setitem(__import__("sys").modules, "scipy.stats", None)
+    monkeypatch.setitem(sys.modules, "scipy", None)
+    monkeypatch.setitem(sys.modules, "scipy.stats", None)
     outcome = judge.concluded(record, tmp_path, Requirements())
     assert outcome.code == 2
     assert "scipy is missing here" in outcome.problem.replace("scipy.stats", "scipy")

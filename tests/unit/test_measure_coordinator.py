@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
 
 from kgen.measure.coordinator import NoRun, measure
-from kgen.measure.member import Lost
 from kgen.measure.request import Request
-from kgen.measure.session import Session
 from kgen.measure.stopping import Stop, enough, half_width
 
 FILES = Path(__file__).parents[1] / "measure"
+sys.path.insert(0, str(FILES))
+
+from here import Here  # noqa: E402
+
 SCRIPTED = "slow_host:Scripted"
 PLAIN = "def run(x, w, ids):\n    return x * w + ids[:, None]\n"
 
@@ -20,29 +23,6 @@ PLAIN = "def run(x, w, ids):\n    return x * w + ids[:, None]\n"
 @pytest.fixture(autouse=True)
 def importable(monkeypatch):
     monkeypatch.setenv("PYTHONPATH", str(FILES))
-    monkeypatch.syspath_prepend(str(FILES))
-
-
-class Here:
-    """A member without a process of its own."""
-
-    def __init__(self, role: str, name: str, file: str, limits: object):
-        self.role, self.name, self.file, self.lost = role, name, file, ""
-        self._session = Session()
-
-    def ask(self, verb: str, payload: dict) -> dict:
-        if self.lost:
-            raise Lost("error", "", self.lost)
-        try:
-            return getattr(self._session, verb)(payload, print)
-        except Exception as error:
-            raise Lost("error", "", f"{type(error).__name__}: {error}") from error
-
-    def renew(self) -> None:
-        """Nothing is left of a capture that failed."""
-
-    def close(self) -> None:
-        """Nothing to end."""
 
 
 def file(folder: Path, name: str, *microseconds: float, text: str = PLAIN) -> str:
