@@ -12,6 +12,7 @@ from kgen.cli.options import Json
 from kgen.cli.report import Report, reporting
 from kgen.cli.table import table
 from kgen.diagnostics import Diagnostic, KgenError, Place
+from kgen.evidence.gates import MAX_REGRESSION, MIN_GAIN
 
 if TYPE_CHECKING:
     from kgen.evidence.intervals import Ratio
@@ -115,10 +116,12 @@ def import_(
     out: Annotated[
         Path, typer.Option("-o", "--out", metavar="DIR", help="Where receipts lie.")
     ] = RECEIPTS,
-    min_gain: Annotated[float, typer.Option(help="Share that the aggregate must gain.")] = 0.03,
+    min_gain: Annotated[
+        float, typer.Option(help="Share that the aggregate must gain.", min=0, max=1)
+    ] = MIN_GAIN,
     max_regression: Annotated[
-        float, typer.Option(help="Share of time that a shape may lose.", min=0)
-    ] = 0.05,
+        float, typer.Option(help="Share of time that a shape may lose.", min=0, max=1)
+    ] = MAX_REGRESSION,
     floor: Annotated[
         float, typer.Option(help="Least half width of an interval, as a share.", min=0, max=0.5)
     ] = 0.015,

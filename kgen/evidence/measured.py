@@ -130,7 +130,7 @@ def _row_word(samples: _Samples, one: Candidate, shape: Shape, void: str) -> str
         return "not measured"
     if any(_unchecked(record, one, shape)):
         return "unchecked"
-    return one.role if one.role == "baseline" else void and "void"
+    return one.role if one.role in ("baseline", "again") else void and "void"
 
 
 def _aggregate(samples: _Samples, one: Candidate, void: str) -> Aggregate:
@@ -163,7 +163,7 @@ def _word(record: Record, one: Candidate, void: str) -> str:
         return "failed"
     if any(_unchecked(record, one)):
         return "unchecked"
-    return one.role if one.role == "baseline" else void and "void"
+    return one.role if one.role in ("baseline", "again") else void and "void"
 
 
 def _void(record: Record, samples: _Samples) -> str:
