@@ -24,9 +24,7 @@ def aggregate(role: str, to_baseline: Ratio | None, to_incumbent: Ratio | None =
 def row(shape: str, to_baseline: float, to_incumbent: float | None = None) -> Row:
     ratios = (near(to_baseline), to_incumbent and near(to_incumbent))
     empty: tuple[str, ...] = ()
-    return Row(
-        "candidate", "candidate", shape, 1e-5, *ratios, None, None, "faster", *(empty,) * 3
-    )
+    return Row("candidate", "candidate", shape, 1e-5, *ratios, None, None, "faster", *(empty,) * 3)
 
 
 def analysis(incumbent: bool = True, **changes: object) -> Analysis:
