@@ -47,7 +47,7 @@ def verify(paths: Receipts = None, root: Root = Path("."), as_json: Json = False
     from kgen.evidence.verify import verify as run
 
     with reporting("ledger verify", as_json) as report:
-        found = _entries(report, paths)
+        found = _entries(paths)
         report.diagnose(run(found, root))
         report.say(_counted(found))
         report.values["receipts"] = [str(entry.path) for entry in found]
@@ -61,7 +61,7 @@ def best(paths: Receipts = None, root: Root = Path("."), as_json: Json = False) 
 
     header = ("problem", "shape", "device", "file", "time", "to its baseline", "receipt")
     with reporting("ledger best", as_json) as report:
-        rows = fastest(_entries(report, paths), root)
+        rows = fastest(_readable(report, paths), root)
         report.values["best"] = plain(rows)
         cells = (
             [
@@ -82,7 +82,7 @@ def log(paths: Receipts = None, root: Root = Path("."), as_json: Json = False) -
 
     header = ("started", "problem", "device", "to baseline", "to incumbent", "decision", "receipt")
     with reporting("ledger log", as_json) as report:
-        rows = attempts(_entries(report, paths), root)
+        rows = attempts(_readable(report, paths), root)
         report.values["attempts"] = plain(rows)
         cells = (
             [
@@ -204,7 +204,16 @@ def _text(path: Path) -> str:
         raise KgenError([Diagnostic("KG958", message, Place(str(path)))]) from None
 
 
-def _entries(report: Report, paths: list[Path] | None) -> list[Entry]:
+def _readable(report: Report, paths: list[Path] | None) -> list[Entry]:
+    """The receipts at these paths; what is none is told."""
+    from kgen.evidence.verify import unreadable
+
+    found = _entries(paths)
+    report.diagnose(one for entry in found for one in unreadable(entry))
+    return found
+
+
+def _entries(paths: list[Path] | None) -> list[Entry]:
     """The receipts at these paths. Wrong use where there is no folder to look into."""
     from kgen.evidence.ledger import entries
 

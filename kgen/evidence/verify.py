@@ -29,13 +29,18 @@ def _verified(entry: Entry, root: Path, current: frozenset[str]) -> Iterator[Dia
         return
     yield from _name(entry)
     if entry.unreadable is not None:
-        for misfit in entry.unreadable.misfits:
-            yield _diagnostic("KG950", entry, f"it is no receipt: {misfit}")
+        yield from unreadable(entry)
         return
     yield from _conclusions(entry)
     yield from _texts(entry, entry.receipt)
     for one in named(entry.receipt):
         yield from _source(entry, now(one, root), current)
+
+
+def unreadable(entry: Entry) -> Iterator[Diagnostic]:
+    """Why a file is no receipt; nothing if it is one."""
+    for misfit in entry.unreadable.misfits if entry.unreadable else ():
+        yield _diagnostic("KG950", entry, f"it is no receipt: {misfit}")
 
 
 def _name(entry: Entry) -> Iterator[Diagnostic]:
