@@ -12,7 +12,7 @@ from kgen.cli.options import Json
 from kgen.cli.report import Report, reporting
 from kgen.cli.table import table
 from kgen.diagnostics import Diagnostic, KgenError, Place
-from kgen.evidence.gates import MAX_REGRESSION, MIN_GAIN
+from kgen.evidence.defaults import FLOOR, MAX_REGRESSION, MIN_GAIN
 
 if TYPE_CHECKING:
     from kgen.evidence.intervals import Ratio
@@ -124,7 +124,7 @@ def import_(
     ] = MAX_REGRESSION,
     floor: Annotated[
         float, typer.Option(help="Least half width of an interval, as a share.", min=0, max=0.5)
-    ] = 0.015,
+    ] = FLOOR,
     as_json: Json = False,
 ) -> None:
     """Takes a remote judge's answer into the ledger; gates apply as to a run of one's own."""

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from kgen.evidence.analysis import Aggregate, Analysis
+from kgen.evidence.defaults import MAX_REGRESSION, MIN_GAIN
 from kgen.evidence.intervals import Ratio
 
-MIN_GAIN, MAX_REGRESSION = 0.03, 0.05
 DIGITS = 9
 """Decimals that count in a comparison; what is beyond them comes from the logarithms."""
 

@@ -125,7 +125,8 @@ def analyse_import(found: Imported) -> Analysis:
     unchecked = () if found.cases else ("the judge tells no case",)
     held = (*found.flags, *wrong)
     word = "flagged" if held else "unchecked" if unchecked else void and "void"
-    roles = [role for role in ROLES if any(getattr(one, role) for one in found.shapes)]
+    roles = ["candidate"]
+    roles += [role for role in ROLES[1:] if any(getattr(one, role) for one in found.shapes)]
     rows: list[Row] = []
     for shape in found.shapes:
         rows += with_alike([_row(found, shape, role, word) for role in roles])

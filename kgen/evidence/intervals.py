@@ -15,7 +15,7 @@ FEWEST_ROUNDS = 5
 """Fewer rounds give no interval: a percentile interval of four medians cannot hold 95 %."""
 
 LEVEL = 0.95
-RESAMPLES = 9999
+RESAMPLES = 4999
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,8 @@ from typing import Any
 
 from kgen.evidence.analysis import Row
 from kgen.evidence.intervals import Ratio
-from kgen.evidence.plain import ReadingError, parse
-from kgen.evidence.receipts import TEMPORARY, Receipt, parse_receipt
+from kgen.evidence.plain import Misfit, ReadingError, parse
+from kgen.evidence.receipts import Receipt, parse_receipt
 from kgen.evidence.record import Record
 from kgen.evidence.sources import is_stale
 
@@ -34,13 +34,16 @@ def entries(places: Iterable[Path]) -> list[Entry]:
     files: set[Path] = set()
     for place in places:
         found = place.rglob("*.json") if place.is_dir() else [place]
-        files.update(path for path in found if not path.name.startswith(TEMPORARY))
+        files.update(found)
     return [_entry(path) for path in sorted(files)]
 
 
 def _entry(path: Path) -> Entry:
-    content = path.read_bytes()
-    text = content.decode(errors="surrogateescape")
+    try:
+        text = path.read_bytes().decode(errors="surrogateescape")
+    except OSError as error:
+        misfit = Misfit("", f"a file that cannot be read ({error.strerror})", "a receipt")
+        return Entry(path, "", unreadable=ReadingError([misfit]))
     try:
         data = parse(text)
         if isinstance(data, dict) and data.get("kind") == "test":

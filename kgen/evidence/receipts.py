@@ -23,7 +23,7 @@ from kgen.evidence.record import Record, read_record
 
 KIND, SCHEMA = "receipt", 1
 TEMPORARY = ".writing-"
-"""The beginning of the name of a file that is not a receipt yet; one that a killed writer left is never read."""
+"""The beginning of the name of a file that is no receipt yet. One that a killed writer left is not read: it is no `.json`."""
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, Field
 
-from kgen.evidence.gates import MAX_REGRESSION, MIN_GAIN
+from kgen.evidence.defaults import MAX_REGRESSION, MIN_GAIN
 from kgen.expr import Function
 from kgen.spec.axis import AxisModel
 from kgen.spec.fields import (

@@ -97,6 +97,14 @@ def test_a_check_counts_no_time():
     assert (found.decision.decision, "only checked" in found.decision.reason) == ("closed", True)
 
 
+def test_a_check_without_any_shape_is_decided_too():
+    found = receipt(imported(changed(changed(ANSWER, "type", to="test"), "rows", to=[])))
+    assert found.decision.decision == "closed"
+    wrong = changed(ANSWER, "tests", 0, "ok", to=False)
+    found = receipt(imported(changed(changed(wrong, "type", to="test"), "rows", to=[])))
+    assert found.decision.decision == "rejected"
+
+
 def test_a_case_that_did_not_pass_rejects_the_file_in_a_check_too():
     wrong = changed(ANSWER, "tests", 1, "ok", to=False)
     for answer in (wrong, changed(wrong, "type", to="test")):

@@ -117,9 +117,10 @@ def test_every_flag_has_a_code_of_its_own():
     assert len(set(FLAGS.values())) == len(FLAGS)
 
 
-def test_records_need_the_standard_library_alone(root):
+@pytest.mark.parametrize("module", ["record", "receipts", "report", "verify", "mapping"])
+def test_reading_and_writing_need_the_standard_library_alone(root, module):
     program = (
-        "import sys, kgen.evidence.record\n"
+        f"import sys, kgen.evidence.{module}\n"
         "own = {name.split('.')[0] for name in sys.modules} - set(sys.stdlib_module_names)\n"
         "print(sorted(name for name in own if not name.startswith('_')))"
     )

@@ -44,7 +44,8 @@ def test_it_says_where_it_ran():
     for fact in (
         "NVIDIA H200, 132 SMs, 63 MB L2, 1980 MHz SM and 2619 MHz memory clock before",
         "driver 580.1, cuda 13.0, torch 2.11.0, triton 3.6.0, ptxas 13.0, python 3.12.3",
-        f"git {'c' * 40}",
+        f"spec rms_small {'a' * 12}, templates {'b' * 12}, git {'c' * 40}",
+        "baseline: files/baseline.py, bytes ",
         "measured 2026-05-31T12:00:00Z with seed 7",
         "an empty launch takes 0.80 us; a streaming read reaches 4.60 TB/s",
         "a matrix product reaches 700.00 Tflop/s",
