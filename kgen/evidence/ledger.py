@@ -15,7 +15,7 @@ from kgen.evidence.intervals import Ratio
 from kgen.evidence.plain import Misfit, ReadingError, parse
 from kgen.evidence.receipts import Receipt, parse_receipt
 from kgen.evidence.record import Record
-from kgen.evidence.sources import is_stale
+from kgen.evidence.sources import is_stale, stale
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,8 @@ class Best:
 def best(found: Iterable[Entry], root: Path) -> list[Best]:
     """The fastest at each shape on each device, by time of a call.
 
-    It takes no row of a void run, none that is flagged, failed, unchecked or not measured, and none of a stale receipt.
+    It takes no row of a void run, none that is flagged, failed, unchecked or not measured, none of a stale receipt, and
+    none whose own file has changed since.
     Times of other runs were taken at other moments: a close second may be as fast.
     """
     fastest: dict[tuple[str, str, str], Best] = {}
@@ -129,8 +130,10 @@ def _sound(entry: Entry, root: Path) -> Iterator[Best]:
     receipt = entry.receipt
     if receipt.analysis.void or is_stale(receipt, root):
         return
+    changed = stale(receipt, root)
     for row in receipt.analysis.rows:
-        if row.role != "again" and row.seconds is not None and row.word not in UNSOUND:
+        sound = row.word not in UNSOUND and row.candidate not in changed
+        if sound and row.role != "again" and row.seconds is not None:
             yield _best(receipt, row, str(entry.path))
 
 

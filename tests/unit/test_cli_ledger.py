@@ -112,6 +112,15 @@ def test_best_takes_no_row_of_a_stale_receipt(kgen, home):
     assert json.loads(kgen("ledger", "best", "--json").out)["best"] == []
 
 
+def test_best_takes_no_row_of_a_file_that_changed_since(kgen, home):
+    slow = keep(receipt(run(1e-4, "2026-06-02T12:00:00Z")))
+    (only,) = json.loads(kgen("ledger", "best", slow, "--json").out)["best"]
+    assert only["candidate"] == "baseline"
+    Path("files/baseline.py").write_text("def run(x):\n    return x\n")
+    (only,) = json.loads(kgen("ledger", "best", slow, "--json").out)["best"]
+    assert only["candidate"] == "candidate"
+
+
 def test_best_is_the_fastest_of_several(kgen, home):
     keep(receipt(run(9e-6, "2026-06-02T12:00:00Z")))
     (only,) = json.loads(kgen("ledger", "best", "--json").out)["best"]

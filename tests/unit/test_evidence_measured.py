@@ -152,6 +152,19 @@ def test_a_fallback_that_could_not_be_timed_counts_1_too():
     assert found.row("candidate", "a").seconds is None
 
 
+def test_a_fallback_has_to_be_right_too():
+    measured = run(candidate=1e-5)
+    first = replace(measured.shapes[0], fallback=("candidate",))
+    turns = tuple(t for t in measured.turns if (t.candidate, t.shape) != ("candidate", "a"))
+    checks = tuple(
+        one for one in measured.checks if (one.candidate, one.shape) != ("candidate", "a")
+    )
+    shapes = (first, measured.shapes[1])
+    found = analyse(replace(measured, shapes=shapes, turns=turns, checks=checks))
+    assert words(found) == ["unchecked", "faster", "unchecked"]
+    assert "the check before timing at a: not run" in found.unchecked
+
+
 def test_a_warm_row_and_one_above_the_ceiling_are_marked():
     measured = run(candidate=1e-5)
     shapes = (shape("a", cold=False), shape("b", bytes=10**9))
