@@ -118,8 +118,8 @@ def _test(entry: Entry, root: Path) -> Iterator[Diagnostic]:
         statuses = [case["status"] for case in entry.test["cases"]]
         counts = dict(entry.test["summary"]["counts"])
         file = root / bundle / "submission.py"
-    except (KeyError, TypeError) as error:
-        yield _diagnostic("KG950", entry, f"it is no receipt of a test: {error!r} is not there")
+    except (KeyError, TypeError, ValueError) as error:
+        yield _diagnostic("KG950", entry, f"it is no receipt of a test: {error!r}")
         return
     if counts != {status: statuses.count(status) for status in counts}:
         yield _diagnostic("KG952", entry, f"it counts {counts}, and its cases say otherwise")

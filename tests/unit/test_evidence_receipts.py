@@ -172,6 +172,21 @@ def test_no_edit_of_a_conclusion_verifies_under_a_new_name_either(made, tmp_path
     assert set(codes(home)) & {"KG950", "KG952"}
 
 
+ODD = strategies.one_of(VALUES, strategies.sampled_from(["\ud800", 10**400, 1e308, 5e-324, -1.0]))
+
+
+@given(data=strategies.data())
+@settings(max_examples=150)
+def test_whatever_stands_in_a_receipt_it_is_read_or_refused(made, tmp_path_factory, data):
+    whole = json.loads(made.text())
+    path = data.draw(strategies.sampled_from(list(places(whole))))
+    home = tmp_path_factory.mktemp("odd")
+    put(home, canonical(edited(whole, path, data.draw(ODD))))
+    told = codes(home)
+    # a turn, a check or a flag that is wrong in itself is told; one that could be true may be
+    assert set(told) <= {"KG950", "KG952", "KG953", "KG955", "KG956"}
+
+
 def test_an_edited_sample_contradicts_the_conclusions_and_the_key_is_named(made, home):
     whole = json.loads(made.text())
     for index, turn in enumerate(whole["record"]["turns"]):
