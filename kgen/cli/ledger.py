@@ -226,8 +226,8 @@ def _entries(paths: list[Path] | None) -> list[Entry]:
 def _counted(found: list[Entry]) -> str:
     tests = sum(entry.test is not None for entry in found)
     return (
-        f"{len(found) - tests} receipts of measuring, {tests} of tests (named by their bundle and not by "
-        "content: git alone shows an edit of those)"
+        f"receipts of measuring: {len(found) - tests}, of tests: {tests} (named by their bundle and "
+        "not by content: git alone shows an edit of those)"
     )
 
 

@@ -7,7 +7,7 @@ ratio to the incumbent is the baseline's.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from statistics import median
 
 from kgen.evidence import analysis

@@ -73,7 +73,13 @@ def _committed(path: Path) -> bytes | None:
 
 def _conclusions(entry: Entry) -> Iterator[Diagnostic]:
     """Whether the analysis, the gates and the decision follow from the record."""
-    for misfit in differences(entry.receipt):
+    try:
+        found = list(differences(entry.receipt))
+    except ImportError as error:
+        message = f"its conclusions were not computed again: {error}"
+        yield _diagnostic("KG959", entry, message, "install kgen with its extra `run`")
+        return
+    for misfit in found:
         message = f"{misfit.key} holds {misfit.found}, and from its record follows {misfit.wanted}"
         yield _diagnostic("KG952", entry, message)
 

@@ -53,7 +53,7 @@ def keep(found: Receipt) -> Path:
 def test_verify_of_whole_receipts_exits_0(kgen, home):
     told = kgen("ledger", "verify")
     assert (told.code, told.err) == (0, "")
-    assert told.out.startswith("3 receipts of measuring, 0 of tests")
+    assert told.out.startswith("receipts of measuring: 3, of tests: 0")
 
 
 def test_verify_of_an_edited_one_exits_1_and_names_it(kgen, home):
@@ -66,13 +66,20 @@ def test_verify_of_an_edited_one_exits_1_and_names_it(kgen, home):
     assert {(one["code"], one["file"]) for one in found["diagnostics"]} >= {("KG951", str(path))}
 
 
+def test_without_numpy_and_scipy_verify_says_that_it_did_not_compute(kgen, home, monkeypatch):
+    monkeypatch.setitem(sys.modules, "numpy", None)
+    told = kgen("ledger", "verify")
+    assert told.code == 1
+    assert told.err.count("KG959: its conclusions were not computed again") == 3
+
+
 def test_verify_takes_single_files_and_another_root(kgen, home):
     path = next(Path("benchmarks/receipts/rms_small").iterdir())
     Path("elsewhere").mkdir()
     told = kgen("ledger", "verify", path, "--root", "elsewhere")
     assert told.code == 0
     assert told.err.count("KG955") == 2
-    assert told.out.startswith("1 receipts")
+    assert told.out.startswith("receipts of measuring: 1,")
 
 
 def test_the_committed_receipts_verify(kgen, root, monkeypatch):
