@@ -12,6 +12,7 @@ from kgen.cli.options import Json
 from kgen.cli.report import Report, reporting
 from kgen.cli.table import table
 from kgen.diagnostics import Diagnostic, KgenError, Place
+from kgen.evidence.defaults import FLOOR, MAX_REGRESSION, MIN_GAIN
 
 if TYPE_CHECKING:
     from kgen.evidence.intervals import Ratio
@@ -46,7 +47,7 @@ def verify(paths: Receipts = None, root: Root = Path("."), as_json: Json = False
     from kgen.evidence.verify import verify as run
 
     with reporting("ledger verify", as_json) as report:
-        found = _entries(report, paths)
+        found = _entries(paths)
         report.diagnose(run(found, root))
         report.say(_counted(found))
         report.values["receipts"] = [str(entry.path) for entry in found]
@@ -60,7 +61,7 @@ def best(paths: Receipts = None, root: Root = Path("."), as_json: Json = False) 
 
     header = ("problem", "shape", "device", "file", "time", "to its baseline", "receipt")
     with reporting("ledger best", as_json) as report:
-        rows = fastest(_entries(report, paths), root)
+        rows = fastest(_readable(report, paths), root)
         report.values["best"] = plain(rows)
         cells = (
             [
@@ -81,7 +82,7 @@ def log(paths: Receipts = None, root: Root = Path("."), as_json: Json = False) -
 
     header = ("started", "problem", "device", "to baseline", "to incumbent", "decision", "receipt")
     with reporting("ledger log", as_json) as report:
-        rows = attempts(_entries(report, paths), root)
+        rows = attempts(_readable(report, paths), root)
         report.values["attempts"] = plain(rows)
         cells = (
             [
@@ -115,13 +116,15 @@ def import_(
     out: Annotated[
         Path, typer.Option("-o", "--out", metavar="DIR", help="Where receipts lie.")
     ] = RECEIPTS,
-    min_gain: Annotated[float, typer.Option(help="Share that the aggregate must gain.")] = 0.03,
+    min_gain: Annotated[
+        float, typer.Option(help="Share that the aggregate must gain.", min=0, max=1)
+    ] = MIN_GAIN,
     max_regression: Annotated[
-        float, typer.Option(help="Share of time that a shape may lose.", min=0)
-    ] = 0.05,
+        float, typer.Option(help="Share of time that a shape may lose.", min=0, max=1)
+    ] = MAX_REGRESSION,
     floor: Annotated[
         float, typer.Option(help="Least half width of an interval, as a share.", min=0, max=0.5)
-    ] = 0.015,
+    ] = FLOOR,
     as_json: Json = False,
 ) -> None:
     """Takes a remote judge's answer into the ledger; gates apply as to a run of one's own."""
@@ -201,7 +204,16 @@ def _text(path: Path) -> str:
         raise KgenError([Diagnostic("KG958", message, Place(str(path)))]) from None
 
 
-def _entries(report: Report, paths: list[Path] | None) -> list[Entry]:
+def _readable(report: Report, paths: list[Path] | None) -> list[Entry]:
+    """The receipts at these paths; what is none is told."""
+    from kgen.evidence.verify import unreadable
+
+    found = _entries(paths)
+    report.diagnose(one for entry in found for one in unreadable(entry))
+    return found
+
+
+def _entries(paths: list[Path] | None) -> list[Entry]:
     """The receipts at these paths. Wrong use where there is no folder to look into."""
     from kgen.evidence.ledger import entries
 
@@ -214,8 +226,8 @@ def _entries(report: Report, paths: list[Path] | None) -> list[Entry]:
 def _counted(found: list[Entry]) -> str:
     tests = sum(entry.test is not None for entry in found)
     return (
-        f"{len(found) - tests} receipts of measuring, {tests} of tests (named by their bundle and not by "
-        "content: git alone shows an edit of those)"
+        f"receipts of measuring: {len(found) - tests}, of tests: {tests} (named by their bundle and "
+        "not by content: git alone shows an edit of those)"
     )
 
 

@@ -5,14 +5,14 @@ Without an incumbent the gates are against the baseline.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from kgen.evidence.analysis import Aggregate, Analysis
+from kgen.evidence.defaults import MAX_REGRESSION, MIN_GAIN
 from kgen.evidence.intervals import Ratio
 
-MIN_GAIN, MAX_REGRESSION = 0.03, 0.05
 DIGITS = 9
 """Decimals that count in a comparison; what is beyond them comes from the logarithms."""
 
@@ -45,6 +45,17 @@ class Decision:
 
     decision: Literal["promoted", "rejected", "closed"]
     reason: str
+
+
+def requirements(
+    manifest: Mapping[str, Any], min_gain: float | None = None, max_regression: float | None = None
+) -> Requirements:
+    """What a manifest's `gates` ask for, each replaced by what the command line says; defaults where neither does."""
+    declared = Requirements(**manifest.get("gates", {}))
+    return Requirements(
+        declared.min_gain if min_gain is None else min_gain,
+        declared.max_regression if max_regression is None else max_regression,
+    )
 
 
 def judged(analysis: Analysis, requirements: Requirements) -> tuple[Gate, ...]:
@@ -81,9 +92,9 @@ def _run(analysis: Analysis) -> Gate:
 
 def _none_of(name: Literal["flags", "correct"], found: tuple[str, ...], none: str) -> Gate:
     if not found:
-        return Gate(name, 0, 0, "passed", none)
+        return Gate(name, 0.0, 0.0, "passed", none)
     more = f", and {len(found) - 1} more" if len(found) > 1 else ""
-    return Gate(name, 0, len(found), "failed", found[0] + more)
+    return Gate(name, 0.0, float(len(found)), "failed", found[0] + more)
 
 
 def _measured(analysis: Analysis) -> Gate:
@@ -92,8 +103,8 @@ def _measured(analysis: Analysis) -> Gate:
         if one is not None and (one.missing or one.to_baseline is None):
             told = ", ".join(one.missing[:3]) or "any shape"
             reason = f"{one.candidate} has no ratio at {told}"
-            return Gate("measured", 0, max(1, len(one.missing)), "failed", reason)
-    return Gate("measured", 0, 0, "passed", "every shape has a ratio")
+            return Gate("measured", 0.0, float(max(1, len(one.missing))), "failed", reason)
+    return Gate("measured", 0.0, 0.0, "passed", "every shape has a ratio")
 
 
 def _speed(analysis: Analysis, required: Requirements) -> Iterator[Gate]:
@@ -146,9 +157,10 @@ def _regression(analysis: Analysis, allowed: float, incumbent: bool, against: st
         return Gate("regression", required, None, "failed", reason)
     worst, shape = min((found.point, shape) for found, shape in ratios)
     held = round(worst, DIGITS) >= round(required, DIGITS)
+    lost = 1 / worst - 1
     reason = (
-        f"the worst shape against {against}, {shape}, takes {worst ** -1 - 1:+.2%} time; "
-        f"allowed is {allowed:+.2%}"
+        f"the worst shape against {against}, {shape}, takes {abs(lost):.2%} "
+        f"{'more' if lost > 0 else 'less'} time; {allowed:.2%} more is allowed"
     )
     return Gate("regression", required, worst, _status(held), reason)
 

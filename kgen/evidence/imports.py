@@ -15,6 +15,7 @@ from typing import Any, Literal
 from kgen.evidence.analysis import Aggregate, Analysis, Row, verdict, with_alike
 from kgen.evidence.intervals import Ratio, widened
 from kgen.evidence.plain import Misfit, digest, read, require
+from kgen.evidence.record import plausible
 
 SCHEMA = 1
 UNITS: Mapping[str, float] = MappingProxyType({"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9})
@@ -108,14 +109,15 @@ def _misfits(found: Imported, key: str) -> Iterator[Misfit]:
             time = getattr(shape, role)
             if time is not None and not _ordered(time):
                 found_here = f"{time.seconds} s in [{time.low}, {time.high}]"
-                yield Misfit(f"{at}.{role}", found_here, "0 < low <= seconds <= high")
+                wanted = "low <= seconds <= high, from a picosecond to a day,"
+                yield Misfit(f"{at}.{role}", found_here, wanted)
 
 
 def _ordered(time: Time) -> bool:
     if (time.low is None) != (time.high is None):
         return False
     low, high = (time.seconds, time.seconds) if time.low is None else (time.low, time.high)
-    return 0 < low <= time.seconds <= high
+    return plausible(low) and plausible(high) and low <= time.seconds <= high
 
 
 def analyse_import(found: Imported) -> Analysis:
@@ -125,7 +127,8 @@ def analyse_import(found: Imported) -> Analysis:
     unchecked = () if found.cases else ("the judge tells no case",)
     held = (*found.flags, *wrong)
     word = "flagged" if held else "unchecked" if unchecked else void and "void"
-    roles = [role for role in ROLES if any(getattr(one, role) for one in found.shapes)]
+    roles = ["candidate"]
+    roles += [role for role in ROLES[1:] if any(getattr(one, role) for one in found.shapes)]
     rows: list[Row] = []
     for shape in found.shapes:
         rows += with_alike([_row(found, shape, role, word) for role in roles])

@@ -15,7 +15,7 @@ FEWEST_ROUNDS = 5
 """Fewer rounds give no interval: a percentile interval of four medians cannot hold 95 %."""
 
 LEVEL = 0.95
-RESAMPLES = 9999
+RESAMPLES = 4999
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,10 @@ def widened(point: float, low: float, high: float, rounds: int, floor: float) ->
 
 
 def simultaneous(number: int) -> float:
-    """The level of each of `number` independent intervals that all hold at once with `LEVEL`."""
+    """The level of each of `number` independent intervals that all hold at once with `LEVEL`.
+
+    An interval ends at the extremes of its rounds, so that fewer than ten rounds hold a little less for many shapes.
+    """
     return LEVEL ** (1 / max(1, number))
 
 

@@ -12,10 +12,10 @@ from typing import Any
 
 from kgen.evidence.analysis import Row
 from kgen.evidence.intervals import Ratio
-from kgen.evidence.plain import ReadingError, parse
-from kgen.evidence.receipts import TEMPORARY, Receipt, parse_receipt
+from kgen.evidence.plain import Misfit, ReadingError, parse
+from kgen.evidence.receipts import Receipt, parse_receipt
 from kgen.evidence.record import Record
-from kgen.evidence.sources import is_stale
+from kgen.evidence.sources import is_stale, stale
 
 
 @dataclass(frozen=True)
@@ -34,13 +34,16 @@ def entries(places: Iterable[Path]) -> list[Entry]:
     files: set[Path] = set()
     for place in places:
         found = place.rglob("*.json") if place.is_dir() else [place]
-        files.update(path for path in found if not path.name.startswith(TEMPORARY))
+        files.update(found)
     return [_entry(path) for path in sorted(files)]
 
 
 def _entry(path: Path) -> Entry:
-    content = path.read_bytes()
-    text = content.decode(errors="surrogateescape")
+    try:
+        text = path.read_bytes().decode(errors="surrogateescape")
+    except OSError as error:
+        misfit = Misfit("", f"a file that cannot be read ({error.strerror})", "a receipt")
+        return Entry(path, "", unreadable=ReadingError([misfit]))
     try:
         data = parse(text)
         if isinstance(data, dict) and data.get("kind") == "test":
@@ -108,7 +111,8 @@ class Best:
 def best(found: Iterable[Entry], root: Path) -> list[Best]:
     """The fastest at each shape on each device, by time of a call.
 
-    It takes no row of a void run, none that is flagged, failed, unchecked or not measured, and none of a stale receipt.
+    It takes no row of a void run, none that is flagged, failed, unchecked or not measured, none of a stale receipt, and
+    none whose own file has changed since.
     Times of other runs were taken at other moments: a close second may be as fast.
     """
     fastest: dict[tuple[str, str, str], Best] = {}
@@ -126,8 +130,10 @@ def _sound(entry: Entry, root: Path) -> Iterator[Best]:
     receipt = entry.receipt
     if receipt.analysis.void or is_stale(receipt, root):
         return
+    changed = stale(receipt, root)
     for row in receipt.analysis.rows:
-        if row.role != "again" and row.seconds is not None and row.word not in UNSOUND:
+        sound = row.word not in UNSOUND and row.candidate not in changed
+        if sound and row.role != "again" and row.seconds is not None:
             yield _best(receipt, row, str(entry.path))
 
 

@@ -7,7 +7,7 @@ ratio to the incumbent is the baseline's.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from statistics import median
 
 from kgen.evidence import analysis
@@ -124,13 +124,14 @@ def _row_word(samples: _Samples, one: Candidate, shape: Shape, void: str) -> str
         return "flagged"
     if any(f.candidate == one.name and f.shape in ("", shape.name) for f in record.failures):
         return "failed"
-    if one.name in shape.fallback:
-        return analysis.FALLBACK
-    if samples.seconds(one.name, shape) is None:
+    fallback = one.name in shape.fallback
+    if samples.seconds(one.name, shape) is None and not fallback:
         return "not measured"
     if any(_unchecked(record, one, shape)):
         return "unchecked"
-    return one.role if one.role == "baseline" else void and "void"
+    if fallback:
+        return analysis.FALLBACK
+    return one.role if one.role in ("baseline", "again") else void and "void"
 
 
 def _aggregate(samples: _Samples, one: Candidate, void: str) -> Aggregate:
@@ -163,7 +164,7 @@ def _word(record: Record, one: Candidate, void: str) -> str:
         return "failed"
     if any(_unchecked(record, one)):
         return "unchecked"
-    return one.role if one.role == "baseline" else void and "void"
+    return one.role if one.role in ("baseline", "again") else void and "void"
 
 
 def _void(record: Record, samples: _Samples) -> str:
@@ -210,15 +211,18 @@ def _held(record: Record, one: Candidate) -> Iterator[str]:
 
 
 def _unchecked(record: Record, one: Candidate, shape: Shape | None = None) -> Iterator[str]:
-    """What of a candidate's correctness was not shown, at one shape or at all where it has times.
+    """What of a candidate's correctness was not shown, at one shape or at all.
 
-    One that is only compared with may be as inexact as it declares; beyond that it is flagged.
+    The judged file has to be right at every shape, the others where they have times. One that is only compared with may
+    be as inexact as it declares; beyond that it is flagged.
     """
-    timed = {turn.shape for turn in record.turns if turn.candidate == one.name}
+    needed = {turn.shape for turn in record.turns if turn.candidate == one.name}
+    if one.role == "candidate":
+        needed = {found.name for found in record.shapes}
     enough = {"passed"}
     if one.tolerance is not None and one.role not in ("candidate", "incumbent"):
         enough = {"passed", "failed"}
-    for name in (found.name for found in record.shapes if found.name in timed):
+    for name in (found.name for found in record.shapes if found.name in needed):
         if shape is not None and name != shape.name:
             continue
         for when in ("before", "after"):

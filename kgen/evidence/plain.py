@@ -60,6 +60,10 @@ def parse(text: str) -> Any:
     except json.JSONDecodeError as error:
         found = f"no JSON ({error.msg} at line {error.lineno} column {error.colno})"
         raise ReadingError([Misfit("", found, "one JSON object")]) from None
+    except ReadingError:
+        raise
+    except ValueError as error:
+        raise ReadingError([Misfit("", f"no JSON ({error})", "one JSON object")]) from None
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -68,7 +72,14 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         names = [name for name, _ in pairs]
         twice = next(name for name in names if names.count(name) > 1)
         raise ReadingError([Misfit(twice, "the key twice in one object", "each key once")])
+    if not all(map(_encodable, found)):
+        raise ReadingError([Misfit("", "a key that is no text in UTF-8", "a text")])
     return found
+
+
+def _encodable(text: str) -> bool:
+    """Whether a text has bytes: JSON can write half of a character."""
+    return not any("\ud800" <= one <= "\udfff" for one in text)
 
 
 def _no_constant(name: str) -> float:
@@ -121,16 +132,19 @@ def _read(kind: Any, data: Any, key: str, misfits: list[Misfit]) -> Any:
 
 def _is(kind: type, data: Any) -> bool:
     """Whether `data` is of a plain type; an integer also serves as a real number, a truth value as neither."""
+    if isinstance(data, bool) or kind is bool:
+        return kind is bool and isinstance(data, bool)
     if kind is float:
-        number = isinstance(data, (int, float)) and not isinstance(data, bool)
-        return number and abs(data) < 2**1023 and math.isfinite(data)
-    return isinstance(data, kind) and (kind is bool or not isinstance(data, bool))
+        return isinstance(data, (int, float)) and abs(data) < 2**1023 and math.isfinite(data)
+    if not isinstance(data, kind):
+        return False
+    return _encodable(data) if kind is str else kind is not int or abs(data) < 2**63
 
 
 _WORDS: Mapping[Any, str] = types.MappingProxyType(
     {
         str: "a text",
-        int: "an integer",
+        int: "an integer of 64 bits",
         float: "a finite number",
         bool: "true or false",
         type(None): "null",

@@ -23,7 +23,7 @@ from kgen.evidence.record import Record, read_record
 
 KIND, SCHEMA = "receipt", 1
 TEMPORARY = ".writing-"
-"""The beginning of the name of a file that is not a receipt yet; one that a killed writer left is never read."""
+"""The beginning of the name of a file that is no receipt yet. One that a killed writer left is not read: it is no `.json`."""
 
 
 @dataclass(frozen=True)
@@ -86,6 +86,9 @@ def parse_receipt(text: str) -> Receipt:
         misfits += error.misfits
     if parts is not None and parts.schema != SCHEMA:
         misfits.append(Misfit("schema", f"the number {parts.schema}", str(SCHEMA)))
+    for name, value in plain(parts.requirements).items() if parts else ():
+        if not 0 <= value <= 1:
+            misfits.append(Misfit(f"requirements.{name}", f"the number {value}", "a share"))
     if misfits or record is None or parts is None:
         raise ReadingError(misfits)
     found = Receipt(record, parts.analysis, parts.requirements, parts.gates, parts.decision)

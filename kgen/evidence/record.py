@@ -326,13 +326,20 @@ def _numbers(record: Record, key: str) -> Iterator[Misfit]:
         if not 0 <= getattr(settings, name) < 1:
             yield Misfit(f"{key}settings.{name}", str(getattr(settings, name)), "a share below 1")
     for name, value in plain(record.limits).items():
-        if value is not None and value <= 0:
-            yield Misfit(f"{key}limits.{name}", f"the number {value}", "a number above 0 or null")
+        if value is not None and not 1e-12 <= value <= 1e21:
+            wanted = "a number from 1e-12 to 1e21, or null"
+            yield Misfit(f"{key}limits.{name}", f"the number {value}", wanted)
     taken = Counter((one.candidate, one.shape, one.round) for one in record.turns)
     for index, turn in enumerate(record.turns):
         at = f"{key}turns[{index}]"
         if turn.round < 0 or taken[turn.candidate, turn.shape, turn.round] > 1:
             found = f"round {turn.round} of {turn.candidate!r} at {turn.shape!r}"
             yield Misfit(f"{at}.round", found, "each round once, counted from 0")
-        if not turn.seconds or min(turn.seconds) <= 0:
-            yield Misfit(f"{at}.seconds", str(list(turn.seconds)), "times above 0, at least one")
+        if not turn.seconds or not all(map(plausible, turn.seconds)):
+            wanted = "at least one time between a picosecond and a day"
+            yield Misfit(f"{at}.seconds", str(list(turn.seconds)), wanted)
+
+
+def plausible(seconds: float) -> bool:
+    """Whether a call can have taken so long."""
+    return 1e-12 <= seconds <= 86_400

@@ -9,7 +9,7 @@ from kgen.evidence.analysis import Aggregate, Analysis, Row
 from kgen.evidence.imports import Imported
 from kgen.evidence.intervals import Ratio
 from kgen.evidence.receipts import Receipt
-from kgen.evidence.record import FLAGS, Record
+from kgen.evidence.record import FLAGS, Record, Source
 
 ROWS = ("shape", "file", "time", "to baseline", "to incumbent", "of read", "of matmul", "verdict")
 AGGREGATES = ("geometric mean of all shapes", "to baseline", "to incumbent", "verdict")
@@ -41,6 +41,7 @@ def _told_by(record: Record | Imported) -> Iterator[str]:
         quota = "" if record.quota_left is None else f"; {record.quota_left} more answers left"
         yield f"{record.problem}, {record.mode} by {record.evaluator} in job {record.job}{quota}"
         yield f"{record.device}; {record.started}"
+        yield f"candidate: {record.file}, bytes {record.bytes_sha256[:12]}, core {record.core_sha256[:12]}"
         return
     where, clocks = record.environment, record.environment.clocks
     yield f"{record.problem.name}, measured {record.started} with seed {record.seed}"
@@ -51,7 +52,18 @@ def _told_by(record: Record | Imported) -> Iterator[str]:
     )
     versions = ("driver", "cuda", "torch", "triton", "ptxas", "python")
     known = (f"{name} {getattr(where, name) or 'unknown'}" for name in versions)
-    yield f"{', '.join(known)}; git {record.source.git or 'none'}"
+    yield ", ".join(known)
+    yield _source(record.source)
+    for one in record.candidates:
+        yield f"{one.name}: {one.file}, bytes {one.bytes_sha256[:12]}, core {one.core_sha256[:12]}"
+
+
+def _source(source: Source) -> str:
+    """What the judged file was made from."""
+    spec = source.spec
+    made = f"spec {spec.name} {spec.sha256[:12]}" if spec else "no spec"
+    templates = f"templates {source.templates[:12]}" if source.templates else "no templates"
+    return f"{made}, {templates}, git {source.git or 'none'}"
 
 
 def _rows(analysis: Analysis) -> Iterator[list[str]]:

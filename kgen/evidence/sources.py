@@ -9,15 +9,16 @@ from pathlib import Path
 from typing import Literal
 
 from kgen.evidence.receipts import Receipt
-from kgen.evidence.record import Record
+from kgen.evidence.record import Candidate, Record
 from kgen.render.hashes import core_sha256
 
 
 @dataclass(frozen=True)
 class Named:
-    """A file that a receipt names, with its hashes then. `role` is that of a candidate."""
+    """A file that a receipt names, with its hashes then; `role` and `names` are those of candidates."""
 
     role: str
+    names: tuple[str, ...]
     file: str
     bytes_sha256: str
     core_sha256: str
@@ -43,14 +44,17 @@ def named(receipt: Receipt) -> Iterator[Named]:
     record = receipt.record
     if not isinstance(record, Record):
         text = record.sources[record.bytes_sha256]
-        yield Named("candidate", record.file, record.bytes_sha256, record.core_sha256, text)
+        yield Named(
+            "candidate", ("candidate",), record.file, record.bytes_sha256, record.core_sha256, text
+        )
         return
-    seen: set[str] = set()
+    files: dict[tuple[str, str], list[Candidate]] = {}
     for one in sorted(record.candidates, key=lambda one: one.role != "candidate"):
-        if one.file not in seen:
-            seen.add(one.file)
-            text = record.sources.get(one.bytes_sha256)
-            yield Named(one.role, one.file, one.bytes_sha256, one.core_sha256, text)
+        files.setdefault((one.file, one.bytes_sha256), []).append(one)
+    for (file, sha), users in files.items():
+        names = tuple(one.name for one in users)
+        text = record.sources.get(sha)
+        yield Named(users[0].role, names, file, sha, users[0].core_sha256, text)
 
 
 def now(one: Named, root: Path) -> Now:
@@ -66,10 +70,16 @@ def now(one: Named, root: Path) -> Now:
     return Now(one, "comment" if core_of(text) == one.core_sha256 else "core", *where)
 
 
+def stale(receipt: Receipt, root: Path) -> frozenset[str]:
+    """The candidates whose file now computes something else than what was measured, by name."""
+    changed = (one for one in named(receipt) if now(one, root).state == "core")
+    return frozenset(name for one in changed for name in one.names)
+
+
 def is_stale(receipt: Receipt, root: Path) -> bool:
     """Whether the judged file now computes something else than what was measured."""
-    judged = [one for one in named(receipt) if one.role == "candidate"]
-    return any(now(one, root).state == "core" for one in judged)
+    judged = receipt.analysis.aggregate_of("candidate")
+    return judged is not None and judged.candidate in stale(receipt, root)
 
 
 def core_of(text: str) -> str:

@@ -29,13 +29,18 @@ def _verified(entry: Entry, root: Path, current: frozenset[str]) -> Iterator[Dia
         return
     yield from _name(entry)
     if entry.unreadable is not None:
-        for misfit in entry.unreadable.misfits:
-            yield _diagnostic("KG950", entry, f"it is no receipt: {misfit}")
+        yield from unreadable(entry)
         return
     yield from _conclusions(entry)
     yield from _texts(entry, entry.receipt)
     for one in named(entry.receipt):
         yield from _source(entry, now(one, root), current)
+
+
+def unreadable(entry: Entry) -> Iterator[Diagnostic]:
+    """Why a file is no receipt; nothing if it is one."""
+    for misfit in entry.unreadable.misfits if entry.unreadable else ():
+        yield _diagnostic("KG950", entry, f"it is no receipt: {misfit}")
 
 
 def _name(entry: Entry) -> Iterator[Diagnostic]:
@@ -68,7 +73,13 @@ def _committed(path: Path) -> bytes | None:
 
 def _conclusions(entry: Entry) -> Iterator[Diagnostic]:
     """Whether the analysis, the gates and the decision follow from the record."""
-    for misfit in differences(entry.receipt):
+    try:
+        found = list(differences(entry.receipt))
+    except ImportError as error:
+        message = f"its conclusions were not computed again: {error}"
+        yield _diagnostic("KG959", entry, message, "install kgen with its extra `run`")
+        return
+    for misfit in found:
         message = f"{misfit.key} holds {misfit.found}, and from its record follows {misfit.wanted}"
         yield _diagnostic("KG952", entry, message)
 
@@ -113,8 +124,8 @@ def _test(entry: Entry, root: Path) -> Iterator[Diagnostic]:
         statuses = [case["status"] for case in entry.test["cases"]]
         counts = dict(entry.test["summary"]["counts"])
         file = root / bundle / "submission.py"
-    except (KeyError, TypeError) as error:
-        yield _diagnostic("KG950", entry, f"it is no receipt of a test: {error!r} is not there")
+    except (KeyError, TypeError, ValueError) as error:
+        yield _diagnostic("KG950", entry, f"it is no receipt of a test: {error!r}")
         return
     if counts != {status: statuses.count(status) for status in counts}:
         yield _diagnostic("KG952", entry, f"it counts {counts}, and its cases say otherwise")
