@@ -137,8 +137,8 @@ class Gpu:
         return replay
 
     def _leave(self, graph: torch.cuda.CUDAGraph) -> None:
-        """Ends a capture that failed: torch leaves its stream current, and its memory pool in use."""
-        torch.cuda.set_stream(torch.cuda.default_stream(self.torch))
+        """Ends a capture that failed, which torch leaves half open: its memory pool is still in use."""
+        torch.cuda.set_stream(self._stream)
         with contextlib.suppress(Exception):
             torch._C._cuda_endAllocateToPool(self.torch.index, graph.pool())
         self.settle()

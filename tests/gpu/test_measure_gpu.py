@@ -121,7 +121,7 @@ def test_the_limits_are_those_of_a_gpu(workers):
 def test_files_that_crash_or_hang_cost_themselves_only():
     crash, hang = (str(FILES / "cheats" / f"{name}.py") for name in ("crash", "hang"))
     plain, problem = str(FILES / "files" / "plain.py"), str(FILES / "problem.py")
-    options = {"problem": problem, "shapes": "ROWS 4", "rounds": 12, "timeout": 45.0}
+    options = {"problem": problem, "shapes": "ROWS 4", "rounds": 12, "timeout": 25.0}
     record = measure(Request(plain, plain, peers=[crash, hang], **options))
     assert {one.candidate: one.flag for one in record.flags} == {
         "crash": "crash",
