@@ -39,7 +39,6 @@ def bench(
     as_json: Json = False,
 ) -> None:
     """Times the workloads of a spec on the GPU of this machine, with the share of what the device reaches."""
-    from kgen.evidence.gates import Requirements
     from kgen.measure.request import Request
 
     options = {"seed": seed} if seed is not None else {}
@@ -61,7 +60,7 @@ def bench(
             **options,
         )
         hint = f"`kgen bench {path} --estimate` computes a static estimate"
-        measuring.run(report, request, out, Requirements(), hint)
+        measuring.run(report, request, out, without_gpu=hint)
 
 
 def _estimate(report: Report, built: Bundle) -> None:

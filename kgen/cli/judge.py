@@ -33,11 +33,13 @@ def judge(
     budget: measuring.Budget = "10m",
     timeout: measuring.Timeout = 300,
     min_gain: Annotated[
-        float, typer.Option(help="Share that the aggregate must gain on the incumbent.", min=0)
-    ] = 0.03,
+        float | None,
+        typer.Option(help="Share that the mean must gain; the spec's if left out.", min=0),
+    ] = None,
     max_regression: Annotated[
-        float, typer.Option(help="Share that no shape may lose on the incumbent.", min=0)
-    ] = 0.05,
+        float | None,
+        typer.Option(help="Share that no shape may lose; the spec's if left out.", min=0),
+    ] = None,
     out: measuring.Out = None,
     as_json: Json = False,
 ) -> None:
@@ -45,7 +47,6 @@ def judge(
 
     Exit code 0 only if every gate passed.
     """
-    from kgen.evidence.gates import Requirements
     from kgen.measure.request import Request
 
     options = {"seed": seed} if seed is not None else {}
@@ -64,4 +65,4 @@ def judge(
             timeout=timeout,
             **options,
         )
-        measuring.run(report, request, out, Requirements(min_gain, max_regression))
+        measuring.run(report, request, out, (min_gain, max_regression))

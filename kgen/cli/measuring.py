@@ -10,7 +10,6 @@ import typer
 from kgen.cli.report import Report
 
 if TYPE_CHECKING:
-    from kgen.evidence.gates import Requirements
     from kgen.measure.request import Request
 
 Against = Annotated[Path | None, typer.Option(metavar="FILE", exists=True, help="The baseline.")]
@@ -65,7 +64,7 @@ def run(
     report: Report,
     request: Request,
     out: Path | None,
-    requirements: Requirements,
+    gates: tuple[float | None, float | None] = (None, None),
     without_gpu: str = "",
 ) -> None:
     """Measures and reports; where nothing can be measured, says why in one line and exits with 2.
@@ -75,7 +74,7 @@ def run(
     from kgen.evidence.plain import plain
     from kgen.measure.judge import FINDINGS, INTERRUPTED, NOTHING, judged
 
-    outcome = judged(request, out, report.progress, requirements)
+    outcome = judged(request, out, report.progress, gates)
     for line in outcome.lines:
         report.say(line)
     report.values["record"] = plain(outcome.record) if outcome.record else None

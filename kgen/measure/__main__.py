@@ -7,7 +7,6 @@ import sys
 from dataclasses import fields
 from pathlib import Path
 
-from kgen.evidence.gates import Requirements
 from kgen.measure.judge import judged
 from kgen.measure.request import Request
 
@@ -32,8 +31,8 @@ def main() -> int:
         serve(Session().verbs())
         return 0
     chosen = _parser().parse_args()
-    requirements = Requirements(chosen.min_gain, chosen.max_regression)
-    outcome = judged(request_of(chosen), chosen.out, show_progress, requirements)
+    request, gates = request_of(chosen), (chosen.min_gain, chosen.max_regression)
+    outcome = judged(request, chosen.out, show_progress, gates)
     print("\n".join(outcome.lines))
     if outcome.problem:
         print(f"{chosen.verb}: {outcome.problem}", file=sys.stderr)
@@ -77,8 +76,8 @@ def _parser() -> argparse.ArgumentParser:
             kind = int if name in ("seed", "rounds", "replays") else float
             one.add_argument(f"--{name.replace('_', '-')}", type=kind, help=help)
         one.add_argument("--device", help=argparse.SUPPRESS)
-        one.add_argument("--min-gain", type=float, default=Requirements.min_gain)
-        one.add_argument("--max-regression", type=float, default=Requirements.max_regression)
+        one.add_argument("--min-gain", type=float, help="share to gain; the spec's if left out")
+        one.add_argument("--max-regression", type=float, help="share that a shape may lose")
         one.add_argument("--out", type=Path, metavar="DIR", help="where the receipt is written")
     return parser
 

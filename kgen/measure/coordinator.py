@@ -21,6 +21,10 @@ Progress = Callable[[str], None]
 Start = Callable[[str, str, str, Limits], Member]
 
 
+INTERRUPTED = "interrupted"
+"""Why a record is incomplete whose run a person ended."""
+
+
 class NoRun(Exception):
     """Nothing could be measured at all."""
 
@@ -40,9 +44,11 @@ def measure(
     try:
         incomplete = run.run()
     except KeyboardInterrupt:
-        incomplete = "interrupted"
+        incomplete = INTERRUPTED
     finally:
         run.close()
+    if incomplete == INTERRUPTED and not run.gathered.shapes:
+        raise NoRun("interrupted before anything was measured")
     return run.gathered.record(incomplete)
 
 
@@ -150,6 +156,8 @@ class Run:
     def _shape(self, shape: dict[str, Any], number: int, shapes: int) -> None:
         told = f"shape {number + 1} of {shapes}, {shape['name']}"
         seed = self._request.seed + number * SEEDS
+        described = self._described(shape)
+        self.gathered.shapes.append(described)
         begun = self._begin(shape, seed, told)
         if number == 0 and begun and not any(begun.values()):
             # no graph holds any of them: then all are timed call by call, for the whole run
@@ -158,7 +166,7 @@ class Run:
                 self._renew(member, shape["name"])
             begun = self._begin(shape, seed, told)
         ready = [member for member in self._members if begun.get(member)]
-        self._describe(shape, max(begun.values(), default=0))
+        described["calls_per_graph"] = shape["sets"] * max([1, *begun.values()])
         if any(member.role == "baseline" for member in ready):
             self._rounds(ready, shape["name"], told, self._request.budget / shapes)
         for member in begun:
@@ -195,8 +203,8 @@ class Run:
                 self._spent[member] = answer["spent"]
         return begun
 
-    def _describe(self, shape: dict[str, Any], rounds: int) -> None:
-        """The shape as the record has it: whose fallback serves it, and how many calls a graph holds."""
+    def _described(self, shape: dict[str, Any]) -> dict[str, Any]:
+        """The shape as the record has it: whose fallback serves it, and how many calls a graph holds at least."""
         task = self._task
         served = [
             member.name
@@ -204,8 +212,7 @@ class Run:
             if shape["regime"] in task.fallbacks
             and source_of(member.file).parent == task.form.directory
         ]
-        calls = shape["sets"] * max(rounds, 1)
-        self.gathered.shapes.append({**shape, "fallback": served, "calls_per_graph": calls})
+        return {**shape, "fallback": served, "calls_per_graph": shape["sets"]}
 
     def _answer(
         self, member: Member, verb: str, shape: str, payload: dict[str, Any]

@@ -9,9 +9,11 @@ from pathlib import Path
 from kgen.evidence.gates import Requirements
 from kgen.evidence.plain import ReadingError
 from kgen.evidence.record import Record
+from kgen.measure.coordinator import INTERRUPTED as INTERRUPTED_RUN
 from kgen.measure.coordinator import NoGpu, NoRun, Progress, Start, measure
 from kgen.measure.member import Member
 from kgen.measure.request import Request
+from kgen.measure.task import find_task
 from kgen.runner.bundle import BundleError
 from kgen.runner.problem import ProblemError
 
@@ -37,15 +39,17 @@ def judged(
     request: Request,
     out: Path | None,
     progress: Progress,
-    requirements: Requirements = Requirements(),
+    gates: tuple[float | None, float | None] = (None, None),
     start: Start = Member,
 ) -> Outcome:
-    """Measures, writes the receipt into `out` and reports.
+    """Measures, writes the receipt into `out` and reports; `gates` are the least gain and the most loss of a shape; None leaves them to
+    the spec.
 
     Exit code 0 if nothing speaks against the file, 1 if a gate failed or the run is void, 2 if nothing could be
     measured or concluded, 130 if it was interrupted.
     """
     try:
+        requirements = required(request, *gates)
         record = measure(request, progress, start)
     except (NoRun, BundleError, ProblemError) as error:
         return Outcome(NOTHING, problem=str(error), no_gpu=isinstance(error, NoGpu))
@@ -54,6 +58,16 @@ def judged(
     finally:
         progress("")
     return concluded(record, out, requirements)
+
+
+def required(
+    request: Request, min_gain: float | None, max_regression: float | None
+) -> Requirements:
+    """What the gates require: as given, else as the spec of the problem has it. Raises `BundleError`."""
+    given = {"min_gain": min_gain, "max_regression": max_regression}
+    own = find_task(request.candidate, request.problem).manifest.get("gates", {})
+    known = {name: own[name] for name in given if name in own}
+    return Requirements(**{**known, **{n: one for n, one in given.items() if one is not None}})
 
 
 def concluded(record: Record, out: Path | None, requirements: Requirements) -> Outcome:
@@ -73,7 +87,7 @@ def concluded(record: Record, out: Path | None, requirements: Requirements) -> O
 
 
 def _code(record: Record, decision: object) -> int:
-    if record.incomplete == "interrupted":
+    if record.incomplete == INTERRUPTED_RUN:
         return INTERRUPTED
     if decision is None:
         return FINDINGS if record.flags or record.failures or record.incomplete else GOOD

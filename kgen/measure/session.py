@@ -17,7 +17,7 @@ from kgen.measure.probes import Findings, examine
 from kgen.measure.sets import bytes_of, copies, rotation
 from kgen.measure.task import find_task
 from kgen.measure.trial import Query, Trial
-from kgen.measure.verdict import Verdict
+from kgen.runner.case import Case
 
 SEEDS = 8
 """How many seeds a shape may use; those of two shapes or turns never meet."""
@@ -65,7 +65,7 @@ class Session:
         """Gives the record's shapes, without what a candidate decides, and how many sets each rotates."""
         return {"shapes": [self._shape(case) for case in self._cases.values()]}
 
-    def _shape(self, case) -> dict[str, Any]:
+    def _shape(self, case: Case) -> dict[str, Any]:
         inputs = self._asker.inputs(case, 0, self._device.torch, self._device.torch)
         held = bytes_of(inputs)
         del inputs

@@ -55,11 +55,30 @@ def test_turns_come_in_rounds_whose_order_moves_on(tmp_path):
     assert fast == [pytest.approx((50e-6 / calls,) * 5)] * 6
 
 
-def test_what_is_measured_when_it_is_interrupted_is_kept(tmp_path):
-    def interrupt(text: str) -> None:
-        if "round 3" in text:
+def interrupting(when: str):
+    """Progress that a person ends at a text."""
+
+    def progress(text: str) -> None:
+        if when in text:
             raise KeyboardInterrupt
 
+    return progress
+
+
+def test_an_interrupt_between_checks_keeps_those_that_were_made(tmp_path):
+    interrupt = interrupting("again is checked")
+    record = measure(request(file(tmp_path, "only")), interrupt, Here)
+    assert record.incomplete == "interrupted"
+    assert {one.candidate for one in record.checks} == {"only"} and not record.turns
+
+
+def test_an_interrupt_before_any_shape_leaves_no_record(tmp_path):
+    with pytest.raises(NoRun, match="interrupted before anything was measured"):
+        measure(request(file(tmp_path, "only")), interrupting("loading"), Here)
+
+
+def test_what_is_measured_when_it_is_interrupted_is_kept(tmp_path):
+    interrupt = interrupting("round 3")
     record = measure(request(file(tmp_path, "only"), rounds=20, precision=1e-9), interrupt, Here)
     assert record.incomplete == "interrupted"
     assert {turn.round for turn in record.turns} == {0, 1}
