@@ -38,7 +38,8 @@ def measure(
 ) -> Record:
     """One run. What is measured when it is interrupted is kept; the record then says that it is incomplete.
 
-    `start` makes a member of a role, a name, a file and its limits. Raises `NoRun`, and `BundleError` for a problem that cannot be read.
+    `start` makes a member of a role, a name, a file and its limits. Raises `NoRun`, and `BundleError` for a problem
+    that cannot be read.
     """
     run = Run(request, progress, start)
     try:
@@ -185,7 +186,7 @@ class Run:
                 self.gathered.lost(member, shape, lost)
 
     def _begin(self, shape: dict[str, Any], seed: int, told: str) -> dict[Member, int]:
-        """How often each member's graph goes through the sets: as the baseline's, for all; 0 for one without a graph."""
+        """How often each member's graph goes through the sets: as the baseline's for all, 0 for one without a graph."""
         begun: dict[Member, int] = {}
         for member in sorted(self._members, key=lambda one: one.role != "baseline"):
             self._progress(f"{told}: {member.name} is checked")

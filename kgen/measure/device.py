@@ -17,7 +17,7 @@ HOST = "kgen.measure.host:Host"
 
 
 class NotCapturable(Exception):
-    """A CUDA graph cannot hold the calls; `why` is the flag that says what they do instead."""
+    """A CUDA graph cannot hold the calls; `flag` says what they do instead."""
 
     def __init__(self, flag: str, message: str):
         super().__init__(message)

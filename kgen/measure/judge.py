@@ -42,9 +42,9 @@ def judged(
     gates: tuple[float | None, float | None] = (None, None),
     start: Start = Member,
 ) -> Outcome:
-    """Measures, writes the receipt into `out` and reports; `gates` are the least gain and the most loss of a shape; None leaves them to
-    the spec.
+    """Measures, writes the receipt into `out` and reports.
 
+    `gates` are the least gain and the most that a shape may lose; None leaves them to the problem's spec.
     Exit code 0 if nothing speaks against the file, 1 if a gate failed or the run is void, 2 if nothing could be
     measured or concluded, 130 if it was interrupted.
     """

@@ -8,7 +8,7 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
-from kgen.worker import Worker, WorkerDied, WorkerError, WorkerFailure, WorkerTimeout, module_worker
+from kgen.worker import Worker, WorkerError, WorkerFailure, WorkerTimeout, module_worker
 
 SETTING_UP = ("open", "load")
 """Verbs that a fresh process is asked again."""

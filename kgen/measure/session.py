@@ -108,7 +108,7 @@ class Session:
         }
 
     def begin(self, payload: dict[str, Any], emit: Emit) -> dict[str, Any]:
-        """Takes `shape`, `seed`, `sets`, `rounds` (0: decide), `eager`; gives checks, flags, `rounds` if it can be timed.
+        """Takes `shape`, `seed`, `sets`, `rounds` (0: decide), `eager`; gives checks, flags, and `rounds` if it is timed.
 
         `spent` says that a capture failed, after which a process is better not used for another shape.
         """
