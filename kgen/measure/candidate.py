@@ -31,8 +31,8 @@ class Candidate:
     """A loaded file. Raises what loading it raises.
 
     A file may have `TERMS`, what is not equal about comparing it; `TOLERANCE`, the relative error that it declares by
-    itself; `available()`, why it cannot run here; `prepare(**arguments)`, which gives the arguments of `run` and is not
-    timed; `CAPTURABLE = False` if it does not claim to work in a CUDA graph.
+    itself; `available()`, why it cannot run here; `prepare(**arguments)`, which gives the arguments of `run`, is not
+    timed, and may take the manifest's `problem` too; `CAPTURABLE = False` if it does not claim to work in a CUDA graph.
     """
 
     def __init__(self, path: str, form: Bundle):
@@ -81,7 +81,8 @@ class Candidate:
         if self.prepares:
             wanted = inspect.signature(self.module.prepare).parameters
             takes_all = any(one.kind is one.VAR_KEYWORD for one in wanted.values())
-            chosen = given if takes_all else {n: given[n] for n in wanted if n in given}
+            offered = {"problem": self._form.problem, **inputs}
+            chosen = given if takes_all else {n: offered[n] for n in wanted if n in offered}
             given |= self.module.prepare(**chosen)
         missing = [name for name, needed in self._names.items() if needed and name not in given]
         if missing:

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
+import torch
+
 from kgen.measure.trial import Outputs, Query, Trial
 from kgen.measure.verdict import Verdict
 from kgen.runner.fill import fill
@@ -121,7 +123,7 @@ def _same_addresses(trial: Trial, buffers: Query, seeds: Sequence[int], found: F
 
 def _hurried(trial: Trial, buffers: Query, other: Query, found: Findings) -> None:
     """Inputs that the caller's stream writes just before the call, outputs that it reads directly after."""
-    if trial.candidate.prepares and any(one not in buffers.inputs for one in buffers.arguments):
+    if any(_made_by_prepare(one, buffers) for one in buffers.arguments.values()):
         return
     staged = trial.refill(buffers, other)
     if staged is None:
@@ -143,6 +145,13 @@ def _hurried(trial: Trial, buffers: Query, other: Query, found: Findings) -> Non
     if judged.flag and not found.flags:
         message = "its outputs are not what the caller's stream should see: " + judged.message
         found.flag("other_stream", message)
+
+
+def _made_by_prepare(value: object, query: Query) -> bool:
+    """Whether it is a tensor that was computed from the inputs: it would have to be computed in the same hurry."""
+    return isinstance(value, torch.Tensor) and all(
+        value is not one for one in query.inputs.values()
+    )
 
 
 def _kernels(trial: Trial, queries: Sequence[Query], found: Findings) -> None:

@@ -3,7 +3,8 @@
 TERMS = "ids are cast before the call"
 
 
-def prepare(x, w, ids):
+def prepare(problem, x, w, ids):
+    assert problem == {}
     return {"x": x, "w": w, "shifts": ids[:, None].to(x.dtype)}
 
 
