@@ -1,0 +1,75 @@
+"""Each flag is raised by a planted cheat and by no honest file; in this process, on the host."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+from kgen.measure.device import HOST
+from kgen.measure.session import Session
+
+FILES = Path(__file__).parents[1] / "measure"
+CHEATS = sorted((FILES / "cheats").glob("*.py"))
+ENDS_ITS_PROCESS = ("crash", "timeout")
+HONEST = {
+    "plain": "problem",
+    "workspace": "problem",
+    "prepared": "problem",
+    "fused": "problem_fused",
+}
+
+
+def flag_of(file: Path) -> str:
+    """What a cheat says that it should be flagged with."""
+    for node in ast.parse(file.read_text()).body:
+        if isinstance(node, ast.Assign) and node.targets[0].id == "FLAG":
+            return node.value.value
+    raise AssertionError(f"{file} names no flag")
+
+
+def session(file: Path, problem: str) -> Session:
+    found = Session()
+    found.open(
+        {
+            "device": HOST,
+            "memory_share": 0.1,
+            "task": [str(file), str(FILES / f"{problem}.py")],
+        },
+        print,
+    )
+    found.load({"file": str(file)}, print)
+    return found
+
+
+def judged(file: Path, problem: str, eager: bool = False) -> tuple[dict, list, dict]:
+    """Flags, checks and what `begin` answered, of the first shape."""
+    one = session(file, problem)
+    shape = one.shapes({}, print)["shapes"][0]
+    begun = one.begin(
+        {"shape": shape["name"], "seed": 5, "sets": 3, "rounds": 0, "eager": eager}, print
+    )
+    if begun["rounds"]:
+        assert len(one.turn({"replays": 2}, print)["seconds"]) == 2
+    ended = one.end({"seed": 5}, print)
+    return {**begun["flags"], **ended["flags"]}, begun["checks"] + ended["checks"], begun
+
+
+@pytest.mark.parametrize("name", HONEST)
+def test_an_honest_file_raises_no_flag(name):
+    flags, checks, begun = judged(FILES / "files" / f"{name}.py", HONEST[name])
+    assert flags == {}
+    assert len(checks) >= 6
+    assert {check["status"] for check in checks} == {"passed"}
+    assert begun["rounds"] >= 1
+
+
+@pytest.mark.parametrize(
+    "file",
+    [one for one in CHEATS if flag_of(one) not in ENDS_ITS_PROCESS],
+    ids=lambda one: one.stem,
+)
+def test_a_planted_cheat_is_flagged(file):
+    flags, _, _ = judged(file, "problem")
+    assert flag_of(file) in flags, flags
