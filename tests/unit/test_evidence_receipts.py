@@ -372,7 +372,7 @@ found = parse_receipt(Path(sys.argv[1]).read_text())
 def killed_after(lines):
     def trace(frame, event, argument):
         nonlocal lines
-        if frame.f_code.co_filename.endswith(("evidence/plain.py", "json/encoder.py")):
+        if not any(part in frame.f_code.co_filename for part in ("evidence/receipts", "pathlib")):
             return None
         lines -= event == "line"
         if lines < 0:
@@ -388,6 +388,8 @@ for step in range(1000):
         os._exit(0)
     if os.WIFEXITED(os.waitpid(child, 0)[1]):
         break
+else:
+    sys.exit("a thousand lines do not write a receipt")
 """
 
 
