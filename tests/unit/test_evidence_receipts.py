@@ -362,11 +362,59 @@ def test_two_processes_that_write_at_once_leave_one_whole_file(root, made, tmp_p
     assert path.read_text() == made.text()
 
 
+STEPPING = """
+import os, signal, sys
+from pathlib import Path
+from kgen.evidence.receipts import parse_receipt, write
+
+found = parse_receipt(Path(sys.argv[1]).read_text())
+
+def killed_after(lines):
+    def trace(frame, event, argument):
+        nonlocal lines
+        if not any(part in frame.f_code.co_filename for part in ("evidence/receipts", "pathlib")):
+            return None
+        lines -= event == "line"
+        if lines < 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return trace
+    return trace
+
+for step in range(1000):
+    child = os.fork()
+    if not child:
+        sys.settrace(killed_after(step))
+        write(Path(sys.argv[2], f"{step:03}"), found)
+        os._exit(0)
+    if os.WIFEXITED(os.waitpid(child, 0)[1]):
+        break
+else:
+    sys.exit("a thousand lines do not write a receipt")
+"""
+
+
+def test_killed_before_any_line_a_writer_leaves_a_whole_file_or_none(root, made, tmp_path):
+    text = tmp_path / "text"
+    text.write_text(made.text())
+    command = [sys.executable, "-c", STEPPING, text, tmp_path / "steps"]
+    subprocess.run(command, env={"PYTHONPATH": str(root)}, check=True, timeout=120)
+    states = []
+    for folder in sorted((tmp_path / "steps").iterdir()):
+        left = [(path.stem, path.read_text()) for path in folder.glob("*.json")]
+        assert left in ([], [(made.name, made.text())]), folder
+        states.append(bool(left))
+        # what a killed writer left hinders nobody
+        assert write(folder, made).read_text() == made.text()
+    # none before the link, and from there on the whole
+    assert states == sorted(states)
+    assert states.count(False) > 5 and states.count(True) > 5
+
+
 def test_killed_at_any_instant_a_writer_leaves_a_whole_file_or_none(root, made, tmp_path):
     """The writer writes and removes its receipt over and over, so that the kill hits every step of it."""
     text, draw, left = tmp_path / "text", random.Random(8), set()
     text.write_text(made.text())
-    for attempt in range(12):
+    for attempt in range(6):
         folder = tmp_path / f"receipts{attempt}"
         process = writer(root, text, folder, "forever")
         process.stdin.write("\n")
