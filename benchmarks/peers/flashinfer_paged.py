@@ -60,12 +60,10 @@ def plan(
         "problem": problem,
         "wrapper": wrapper,
         "tokens": q.reshape(b * t, rows, d),
-        "caches": (k_cache, v_cache),
-        "scales": {
-            name: scale.item()
-            for name, scale in (("k_scale", k_scale), ("v_scale", v_scale))
-            if scale is not None
-        },
+        "k_cache": k_cache,
+        "v_cache": v_cache,
+        "k_factor": None if k_scale is None else k_scale.item(),
+        "v_factor": None if v_scale is None else v_scale.item(),
         "shape": q.shape,
     }
 
@@ -118,13 +116,22 @@ def attend(
     problem: Mapping[str, Any],
     wrapper: Any,
     tokens: torch.Tensor,
-    caches: tuple[torch.Tensor, torch.Tensor],
-    scales: Mapping[str, float],
+    k_cache: torch.Tensor,
+    v_cache: torch.Tensor,
+    k_factor: float | None,
+    v_factor: float | None,
     shape: torch.Size,
 ) -> Any:
     """Attention of every query token, without dependent launch."""
     wants = "lse" in problem["returns"]
-    found = wrapper.run(tokens, caches, return_lse=wants, enable_pdl=False, **scales)
+    found = wrapper.run(
+        tokens,
+        (k_cache, v_cache),
+        k_scale=k_factor,
+        v_scale=v_factor,
+        return_lse=wants,
+        enable_pdl=False,
+    )
     out, lse = found if wants else (found, None)
     if lse is not None:
         lse = binary_lse(problem, lse.view(shape[:3]))

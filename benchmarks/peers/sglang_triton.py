@@ -101,7 +101,8 @@ def plan(
         "tokens": q.view(b, rows, d),
         "k_slots": k_cache.view(pages * page, heads, d),
         "v_slots": v_cache.view(pages * page, heads, d),
-        "lists": (starts, slots),
+        "starts": starts,
+        "slots": slots,
         "partial": torch.empty((b, rows, most_splits, d), **scratch),
         "partial_lse": torch.empty((b, rows, most_splits), **scratch),
         "splits": splits,
@@ -119,7 +120,8 @@ def attend(
     tokens: torch.Tensor,
     k_slots: torch.Tensor,
     v_slots: torch.Tensor,
-    lists: tuple[torch.Tensor, torch.Tensor],
+    starts: torch.Tensor,
+    slots: torch.Tensor,
     partial: torch.Tensor,
     partial_lse: torch.Tensor,
     splits: torch.Tensor,
@@ -129,7 +131,7 @@ def attend(
     """The split kernel and the one that combines, without dependent launch."""
     out = torch.empty_like(tokens)
     _modules()[0].decode_attention_fwd(
-        tokens, k_slots, v_slots, out, *lists, partial, partial_lse, splits, partial.shape[2],
+        tokens, k_slots, v_slots, out, starts, slots, partial, partial_lse, splits, partial.shape[2],
         problem["softmax"], *scales, page_size=page,
     )  # fmt: skip
     return returned(problem, out=out.unsqueeze(1))

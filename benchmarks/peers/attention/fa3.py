@@ -69,7 +69,7 @@ def prepare(
         b, t, max(seen.live), rows, heads, d, d, k_cache.dtype, seq_lens, starts,
         None, None, None, None, k_cache.shape[1], 0, causal, left, right, False, 0, None, 0,
     )  # fmt: skip
-    scales = (
+    k_descale, v_descale = (
         None if scale is None else scale.float().expand(b, heads).contiguous()
         for scale in (k_scale, v_scale)
     )
@@ -81,7 +81,8 @@ def prepare(
         "block_table": block_table,
         "seq_lens": seq_lens,
         "starts": starts,
-        "scales": tuple(scales),
+        "k_descale": k_descale,
+        "v_descale": v_descale,
         "sizes": (b, t, max(seen.live)),
         "mask": (causal, left, right),
         "schedule": schedule,
@@ -96,7 +97,8 @@ def run(
     block_table: torch.Tensor,
     seq_lens: torch.Tensor,
     starts: torch.Tensor,
-    scales: tuple[torch.Tensor | None, torch.Tensor | None],
+    k_descale: torch.Tensor | None,
+    v_descale: torch.Tensor | None,
     sizes: tuple[int, int, int],
     mask: tuple[bool, int, int],
     schedule: torch.Tensor,
@@ -105,7 +107,7 @@ def run(
     b, t, longest = sizes
     out, lse, *_ = _operators().fwd(
         tokens, k_cache, v_cache, None, None, None, None, starts, None, None, None, seq_lens,
-        t, longest, block_table, None, None, None, None, None, None, *scales,
+        t, longest, block_table, None, None, None, None, None, None, k_descale, v_descale,
         problem["softmax"], *mask, 0.0, True, schedule, 0, None, 0, None, 1, 0, None,
     )  # fmt: skip
     lse = natural_lse(problem, lse.t().view(b, t, -1))

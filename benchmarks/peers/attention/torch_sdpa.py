@@ -54,17 +54,14 @@ def prepare(
     )
     if v_scale is not None:
         v *= v_scale
-    bias = None
-    if how == "causal":
-        bias = causal_lower_right(queries, width)
-    elif how == "masked":
-        bias = _bias(seen, q, k_cache.shape[2], width, window)
+    bias = _bias(seen, q, k_cache.shape[2], width, window) if how == "masked" else None
     return {
         "problem": problem,
         "q": q,
         "k": k.to(q.dtype).transpose(1, 2).contiguous(),
         "v": v.to(q.dtype).transpose(1, 2).contiguous(),
         "bias": bias,
+        "causal": how == "causal",
         "scale": problem["softmax"] * (1.0 if k_scale is None else k_scale.item()),
     }
 
@@ -94,16 +91,18 @@ def run(
     k: torch.Tensor,
     v: torch.Tensor,
     bias: torch.Tensor | None,
+    causal: bool,
     scale: float,
 ) -> Any:
     """Attention of every query token; with a mask, the query heads of a KV head are rows of one head."""
-    if isinstance(bias, torch.Tensor) and type(bias) is torch.Tensor:
-        b, t, _, d = q.shape
+    b, t, _, d = q.shape
+    if bias is None:
+        mask = causal_lower_right(t, k.shape[2]) if causal else None
+        out = F.scaled_dot_product_attention(
+            q.transpose(1, 2), k, v, attn_mask=mask, scale=scale, enable_gqa=True
+        ).transpose(1, 2)
+    else:
         rows = q.view(b, t, k.shape[1], -1, d).transpose(1, 2).flatten(2, 3)
         out = F.scaled_dot_product_attention(rows, k, v, attn_mask=bias, scale=scale)
         out = out.view(b, k.shape[1], t, -1, d).transpose(1, 2).reshape(q.shape)
-    else:
-        out = F.scaled_dot_product_attention(
-            q.transpose(1, 2), k, v, attn_mask=bias, scale=scale, enable_gqa=True
-        ).transpose(1, 2)
     return returned(problem, out=out)
