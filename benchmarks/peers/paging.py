@@ -55,6 +55,21 @@ def dense(
     return _tokens(cache, block_table, seen, seen.first, width)
 
 
+def by_head(
+    cache: torch.Tensor,
+    block_table: torch.Tensor,
+    seen: Visible,
+    width: int,
+    dtype: torch.dtype,
+    scale: torch.Tensor | None = None,
+) -> torch.Tensor:
+    """The dense cache as torch's attention takes it, [B, HK, width, D] of `dtype`, times `scale` of one element."""
+    found = dense(cache, block_table, seen, width).to(dtype)
+    if scale is not None:
+        found *= scale.item()
+    return found.transpose(1, 2).contiguous()
+
+
 def repacked(
     k_cache: torch.Tensor,
     v_cache: torch.Tensor,

@@ -35,6 +35,8 @@ def prepare(
     window: int | None = None,
 ) -> dict[str, Any]:
     """The repacked cache and the plan of this set of inputs."""
+    if k_cache.shape[1] == NEW_PAGE:
+        raise NotImplementedError("the cache has pages of 64 already: see flashinfer_same_pages")
     seen = visible(q, k_cache, block_table, seq_lens, window)
     k_cache, v_cache, block_table = repacked(k_cache, v_cache, block_table, seen, NEW_PAGE)
     return plan(problem, q, k_cache, v_cache, block_table, seq_lens, k_scale, v_scale, window)

@@ -10,7 +10,7 @@ from torch.nn.attention.flex_attention import BlockMask, create_block_mask, flex
 
 from benchmarks.peers.compiled import compiled_for
 from benchmarks.peers.outputs import natural_lse, returned
-from benchmarks.peers.paging import Visible, dense, visible
+from benchmarks.peers.paging import Visible, by_head, visible
 
 TERMS = (
     "has no page table: the visible keys of each request are gathered into a dense cache of q's dtype outside of "
@@ -39,18 +39,14 @@ def prepare(
     """Dense caches [B, HK, S, D], a block mask unless every key is seen, and the compiled function."""
     seen = visible(q, k_cache, block_table, seq_lens, window)
     width = max(*seen.counts, 1)
-    k, v = (
-        dense(cache, block_table, seen, width).to(torch.float32) for cache in (k_cache, v_cache)
-    )
-    if v_scale is not None:
-        v *= v_scale
+    where = (block_table, seen, width, q.dtype)
     mask = None if seen.uniform and q.shape[1] == 1 else _mask(seen, q, width, window)
-    key = (tuple(q.shape), tuple(k.shape), mask is None, window)
+    key = (tuple(q.shape), width, mask is None, window)
     return {
         "problem": problem,
         "q": q,
-        "k": k.to(q.dtype).transpose(1, 2).contiguous(),
-        "v": v.to(q.dtype).transpose(1, 2).contiguous(),
+        "k": by_head(k_cache, *where),
+        "v": by_head(v_cache, *where, v_scale),
         "mask": mask,
         "scale": problem["softmax"] * (1.0 if k_scale is None else k_scale.item()),
         "attend": compiled_for(key, flex_attention),

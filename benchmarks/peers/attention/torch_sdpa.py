@@ -10,7 +10,7 @@ import torch.nn.functional as F
 from torch.nn.attention.bias import causal_lower_right
 
 from benchmarks.peers.outputs import returned
-from benchmarks.peers.paging import Visible, dense, visible
+from benchmarks.peers.paging import Visible, by_head, visible
 
 TERMS = (
     "has no page table: the visible keys of each request are gathered into a dense cache of q's dtype outside of "
@@ -49,17 +49,13 @@ def prepare(
     if how == "masked":
         # one zero key at least is left over, for rows that see nothing
         width = -(-(width + 1) // PAD) * PAD
-    k, v = (
-        dense(cache, block_table, seen, width).to(torch.float32) for cache in (k_cache, v_cache)
-    )
-    if v_scale is not None:
-        v *= v_scale
+    where = (block_table, seen, width, q.dtype)
     bias = _bias(seen, q, k_cache.shape[2], width, window) if how == "masked" else None
     return {
         "problem": problem,
         "q": q,
-        "k": k.to(q.dtype).transpose(1, 2).contiguous(),
-        "v": v.to(q.dtype).transpose(1, 2).contiguous(),
+        "k": by_head(k_cache, *where),
+        "v": by_head(v_cache, *where, v_scale),
         "bias": bias,
         "causal": how == "causal",
         "scale": problem["softmax"] * (1.0 if k_scale is None else k_scale.item()),
