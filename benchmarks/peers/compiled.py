@@ -1,0 +1,23 @@
+"""torch.compile for one shape at a time.
+
+Past its eighth recompilation torch.compile falls back to eager code without a word, so what was compiled for other
+shapes is thrown away before the next shape.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from typing import Any
+
+import torch
+
+_now: dict[Hashable, Callable[..., Any]] = {}
+
+
+def compiled_for(key: Hashable, function: Callable[..., Any]) -> Callable[..., Any]:
+    """`function` compiled anew for the shape that `key` stands for; the same for all inputs of that shape."""
+    if key not in _now:
+        _now.clear()
+        torch._dynamo.reset()
+        _now[key] = torch.compile(function, dynamic=False, fullgraph=True)
+    return _now[key]
