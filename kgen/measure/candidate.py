@@ -32,12 +32,14 @@ class Candidate:
 
     A file may have `TERMS`, what is not equal about comparing it; `TOLERANCE`, the relative error that it declares by
     itself; `available()`, why it cannot run here; `prepare(**arguments)`, which gives the arguments of `run`, is not
-    timed, and may take the manifest's `problem` too; `CAPTURABLE = False` if it does not claim to work in a CUDA graph.
+    timed, and gets the manifest's `problem` too; `CAPTURABLE = False` if it does not claim to work in a CUDA graph.
+    One that `may_omit` outputs gives None for those that it does not compute.
     """
 
-    def __init__(self, path: str, form: Bundle):
+    def __init__(self, path: str, form: Bundle, may_omit: bool = False):
         self.path = source_of(path)
         self._form = form
+        self._may_omit = may_omit
         self.bundle = self._own_bundle()
         self.module = load_file(self.path)
         self._entry = self._function(self.module)
@@ -82,7 +84,7 @@ class Candidate:
             wanted = inspect.signature(self.module.prepare).parameters
             takes_all = any(one.kind is one.VAR_KEYWORD for one in wanted.values())
             offered = {"problem": self._form.problem, **inputs}
-            chosen = given if takes_all else {n: offered[n] for n in wanted if n in offered}
+            chosen = offered if takes_all else {n: offered[n] for n in wanted if n in offered}
             given |= self.module.prepare(**chosen)
         missing = [name for name, needed in self._names.items() if needed and name not in given]
         if missing:
@@ -102,6 +104,9 @@ class Candidate:
         self, result: object, inputs: Mapping[str, object], returns: tuple[str, ...]
     ) -> dict[str, torch.Tensor]:
         """The outputs by name. Raises `WrongReturn`."""
+        if self._may_omit and isinstance(result, (tuple, list)) and len(result) == len(returns):
+            known = [(name, one) for name, one in zip(returns, result) if one is not None]
+            returns, result = (tuple(column) for column in zip(*known)) if known else ((), ())
         form = Bundle(
             directory=self.path.parent,
             sha256="",

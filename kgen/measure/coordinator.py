@@ -21,6 +21,9 @@ Progress = Callable[[str], None]
 Start = Callable[[str, str, str, Limits], Member]
 
 
+COMPARED = ("baseline", "again", "peer")
+"""Roles that others are compared with; such a file may leave out an output that it does not offer."""
+
 INTERRUPTED = "interrupted"
 """Why a record is incomplete whose run a person ended."""
 
@@ -144,7 +147,9 @@ class Run:
             told: dict[str, Any] = {}
             lost = None
             try:
-                told = member.ask("load", {"file": member.file})
+                told = member.ask(
+                    "load", {"file": member.file, "may_omit": member.role in COMPARED}
+                )
             except Lost as error:
                 lost = error
             self.gathered.candidate(member, told)

@@ -93,9 +93,9 @@ class Session:
         return self._device.clock()
 
     def load(self, payload: dict[str, Any], emit: Emit) -> dict[str, Any]:
-        """Takes `file`; gives what the file says of itself, having warmed it up."""
+        """Takes `file` and whether it `may_omit` outputs; gives what the file says of itself, having warmed it up."""
         self._compiles = Compiles(kernels=self._device.torch.type == "cuda")
-        self._candidate = Candidate(payload["file"], self._task.form)
+        self._candidate = Candidate(payload["file"], self._task.form, payload["may_omit"])
         unavailable = self._candidate.unavailable()
         if not unavailable:
             with self._device.eager():

@@ -37,10 +37,10 @@ def verdict(
     expected: Mapping[str, Expected],
     tolerance: float | None = None,
 ) -> Verdict:
-    """Judges outputs, of the form and the values that are expected."""
+    """Judges outputs, of the form and the values that are expected; one that is rightly left out is not there."""
     failures, worst, flags = [], 0.0, []
-    for name, right in expected.items():
-        output = outputs[name]
+    for name, output in outputs.items():
+        right = expected[name]
         failure = wrong_form(name, output, right, right.values.device.type)
         if failure is None:
             compared = compare(name, output, right, lambda *_: None)

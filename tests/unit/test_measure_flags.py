@@ -9,6 +9,7 @@ import pytest
 
 from kgen.measure.device import HOST
 from kgen.measure.session import Session
+from kgen.runner.outputs import WrongReturn
 
 FILES = Path(__file__).parents[1] / "measure"
 CHEATS = sorted((FILES / "cheats").glob("*.py"))
@@ -29,7 +30,7 @@ def flag_of(file: Path) -> str:
     raise AssertionError(f"{file} names no flag")
 
 
-def session(file: Path, problem: str) -> Session:
+def session(file: Path, problem: str, may_omit: bool = False) -> Session:
     found = Session()
     found.open(
         {
@@ -39,13 +40,15 @@ def session(file: Path, problem: str) -> Session:
         },
         print,
     )
-    found.load({"file": str(file)}, print)
+    found.load({"file": str(file), "may_omit": may_omit}, print)
     return found
 
 
-def judged(file: Path, problem: str, eager: bool = False) -> tuple[dict, list, dict]:
+def judged(
+    file: Path, problem: str, eager: bool = False, may_omit: bool = False
+) -> tuple[dict, list, dict]:
     """Flags, checks and what `begin` answered, of the first shape."""
-    one = session(file, problem)
+    one = session(file, problem, may_omit)
     shape = one.shapes({}, print)["shapes"][0]
     begun = one.begin(
         {"shape": shape["name"], "seed": 5, "sets": 3, "rounds": 0, "eager": eager}, print
@@ -63,6 +66,14 @@ def test_an_honest_file_raises_no_flag(name):
     assert len(checks) >= 6
     assert {check["status"] for check in checks} == {"passed"}
     assert begun["rounds"] >= 1
+
+
+def test_only_what_others_are_compared_with_may_leave_out_an_output():
+    file = FILES / "files" / "leaves_out.py"
+    flags, checks, _ = judged(file, "problem_fused", may_omit=True)
+    assert flags == {} and {check["status"] for check in checks} == {"passed"}
+    with pytest.raises(WrongReturn, match="output 'sums' is a NoneType, not a tensor"):
+        judged(file, "problem_fused")
 
 
 @pytest.mark.parametrize(
