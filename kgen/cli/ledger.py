@@ -16,7 +16,7 @@ from kgen.evidence.defaults import FLOOR, MAX_REGRESSION, MIN_GAIN
 
 if TYPE_CHECKING:
     from kgen.evidence.intervals import Ratio
-    from kgen.evidence.ledger import Entry
+    from kgen.evidence.ledger import Attempt, Entry
 
 RECEIPTS = Path("benchmarks/receipts")
 
@@ -65,7 +65,8 @@ def best(paths: Receipts = None, root: Root = Path("."), as_json: Json = False) 
         report.values["best"] = plain(rows)
         cells = (
             [
-                *(one.problem, one.shape, one.device, one.candidate),
+                *(one.problem, one.shape, one.device),
+                f"{one.candidate} ({', '.join((one.role, *one.marks))})",
                 *(f"{one.seconds * 1e6:8.2f} us", _ratio(one.to_baseline), _short(one.path)),
             ]
             for one in rows
@@ -80,15 +81,18 @@ def log(paths: Receipts = None, root: Root = Path("."), as_json: Json = False) -
     from kgen.evidence.ledger import log as attempts
     from kgen.evidence.plain import plain
 
-    header = ("started", "problem", "device", "to baseline", "to incumbent", "decision", "receipt")
+    header = (
+        *("started", "problem", "device", "file", "to baseline", "to incumbent"),
+        *("decision", "receipt"),
+    )
     with reporting("ledger log", as_json) as report:
         rows = attempts(_readable(report, paths), root)
         report.values["attempts"] = plain(rows)
         cells = (
             [
-                *(one.started, one.problem, one.device),
+                *(one.started, one.problem, one.device, one.candidate or "-"),
                 *(_ratio(one.to_baseline), _ratio(one.to_incumbent)),
-                f"{one.decision}{', stale' if one.stale else ''}: {one.reason}",
+                _decision(one),
                 _short(one.path),
             ]
             for one in rows
@@ -229,6 +233,12 @@ def _counted(found: list[Entry]) -> str:
         f"receipts of measuring: {len(found) - tests}, of tests: {tests} (named by their bundle and "
         "not by content: git alone shows an edit of those)"
     )
+
+
+def _decision(one: Attempt) -> str:
+    """What was decided, and why; nothing was where only times were measured."""
+    decided = f"{one.decision}{', stale' if one.stale else ''}"
+    return f"{decided}: {one.reason}" if one.reason else decided
 
 
 def _folder(problem: str) -> str:

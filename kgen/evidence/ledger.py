@@ -15,7 +15,7 @@ from kgen.evidence.intervals import Ratio
 from kgen.evidence.plain import Misfit, ReadingError, parse
 from kgen.evidence.receipts import Receipt, parse_receipt
 from kgen.evidence.record import Record
-from kgen.evidence.sources import is_stale, stale
+from kgen.evidence.sources import is_stale, stale, subject
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ def log(found: Iterable[Entry], root: Path) -> list[Attempt]:
 
 def _attempt(entry: Entry, root: Path) -> Attempt:
     receipt = entry.receipt
-    record, aggregate = receipt.record, receipt.analysis.aggregate_of("candidate")
+    record, aggregate = receipt.record, receipt.analysis.aggregate_of(subject(receipt))
     decision = receipt.decision
     void = receipt.analysis.void and f"void: {receipt.analysis.void}"
     return Attempt(
@@ -103,6 +103,7 @@ class Best:
     device: str
     candidate: str
     role: str
+    marks: tuple[str, ...]
     seconds: float
     to_baseline: Ratio | None
     path: str
@@ -113,6 +114,7 @@ def best(found: Iterable[Entry], root: Path) -> list[Best]:
 
     It takes no row of a void run, none that is flagged, failed, unchecked or not measured, none of a stale receipt, and
     none whose own file has changed since.
+    What a reader should know of a row stays with it in `marks`.
     Times of other runs were taken at other moments: a close second may be as fast.
     """
     fastest: dict[tuple[str, str, str], Best] = {}
@@ -144,6 +146,7 @@ def _best(receipt: Receipt, row: Row, path: str) -> Best:
         device_of(receipt),
         row.candidate,
         row.role,
+        row.marks,
         row.seconds,
         row.to_baseline,
         path,

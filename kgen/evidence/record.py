@@ -109,7 +109,7 @@ class SpecSource:
 class Source:
     """What the judged file was made from; null where it was not rendered, or lies in no git repository.
 
-    `templates` is the manifest's hash of the templates, `git` the revision that was checked out.
+    `templates` is the manifest's hash of the templates, `git` the revision that was checked out and has this very file.
     """
 
     spec: SpecSource | None
@@ -130,7 +130,7 @@ class ProblemSource:
 class Candidate:
     """A file that took part. `name` is unique in the record, and all other parts refer to it.
 
-    `file` is its path as given. `terms` says what is not equal about the comparison, `unavailable` why it could not run
+    `file` is the Python file, from the folder that the run was started in where it lies below that. `terms` says what is not equal about the comparison, `unavailable` why it could not run
     here; empty texts otherwise. `tolerance` is the relative error that the file itself declares, null if it declares
     none; correctness is always checked against the problem's own.
     """

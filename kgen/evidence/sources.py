@@ -49,12 +49,18 @@ def named(receipt: Receipt) -> Iterator[Named]:
         )
         return
     files: dict[tuple[str, str], list[Candidate]] = {}
-    for one in sorted(record.candidates, key=lambda one: one.role != "candidate"):
+    for one in sorted(record.candidates, key=lambda one: one.role != subject(receipt)):
         files.setdefault((one.file, one.bytes_sha256), []).append(one)
     for (file, sha), users in files.items():
         names = tuple(one.name for one in users)
         text = record.sources.get(sha)
         yield Named(users[0].role, names, file, sha, users[0].core_sha256, text)
+
+
+def subject(receipt: Receipt) -> Literal["candidate", "baseline"]:
+    """The role of the file that a receipt is about: the judged one, or the baseline where only times were measured."""
+    judged = receipt.analysis.aggregate_of("candidate")
+    return "candidate" if judged else "baseline"
 
 
 def now(one: Named, root: Path) -> Now:
@@ -77,9 +83,9 @@ def stale(receipt: Receipt, root: Path) -> frozenset[str]:
 
 
 def is_stale(receipt: Receipt, root: Path) -> bool:
-    """Whether the judged file now computes something else than what was measured."""
-    judged = receipt.analysis.aggregate_of("candidate")
-    return judged is not None and judged.candidate in stale(receipt, root)
+    """Whether the file that a receipt is about now computes something else than what was measured."""
+    about = receipt.analysis.aggregate_of(subject(receipt))
+    return about is not None and about.candidate in stale(receipt, root)
 
 
 def core_of(text: str) -> str:

@@ -10,11 +10,12 @@ from pathlib import Path
 from kgen.diagnostics import Diagnostic, Place, Severity
 from kgen.evidence.ledger import Entry
 from kgen.evidence.receipts import Receipt, differences
-from kgen.evidence.sources import Now, core_of, first_difference, named, now
+from kgen.evidence.sources import Now, core_of, first_difference, named, now, subject
 
 
 def verify(found: Sequence[Entry], root: Path) -> Iterator[Diagnostic]:
-    """Everything that does not belong together. A file that only changed its comments, or is gone, is information.
+    """Everything that does not belong together. A file that only changed its comments, or is gone, is information, and
+    so is a change of one that the receipt's file was compared with.
 
     A stale receipt is a finding as long as no other is about the file as it is now.
     """
@@ -34,7 +35,7 @@ def _verified(entry: Entry, root: Path, current: frozenset[str]) -> Iterator[Dia
     yield from _conclusions(entry)
     yield from _texts(entry, entry.receipt)
     for one in named(entry.receipt):
-        yield from _source(entry, now(one, root), current)
+        yield from _source(entry, now(one, root), current, subject(entry.receipt))
 
 
 def unreadable(entry: Entry) -> Iterator[Diagnostic]:
@@ -92,7 +93,7 @@ def _texts(entry: Entry, receipt: Receipt) -> Iterator[Diagnostic]:
             yield _diagnostic("KG956", entry, message)
 
 
-def _source(entry: Entry, found: Now, current: frozenset[str]) -> Iterator[Diagnostic]:
+def _source(entry: Entry, found: Now, current: frozenset[str], about: str) -> Iterator[Diagnostic]:
     """What became of a file that it is about."""
     one = found.named
     at = "" if found.offset is None else f", first at byte {found.offset} (line {found.line})"
@@ -101,19 +102,25 @@ def _source(entry: Entry, found: Now, current: frozenset[str]) -> Iterator[Diagn
     elif found.state == "comment":
         message = f"{one.file} has changed{at}, and computes the same"
         yield _diagnostic("KG954", entry, message, info=True)
-    elif found.state == "core":
-        info = one.role != "candidate" or one.file in current
+    elif found.state == "core" and one.role == about:
         message = f"stale: {one.file} has changed{at}, and computes something else"
-        yield _diagnostic("KG953", entry, message, "measure the file again", info)
+        yield _diagnostic("KG953", entry, message, "measure the file again", one.file in current)
+    elif found.state == "core":
+        message = (
+            f"{one.file}, the {one.role} here, has changed since{at}: "
+            "its times, and ratios to it, are of the file as it was"
+        )
+        yield _diagnostic("KG960", entry, message, info=True)
 
 
 def _current(found: Iterable[Entry], root: Path) -> frozenset[str]:
-    """The judged files that some receipt is about as they are now."""
-    judged = (one for entry in found if entry.receipt for one in named(entry.receipt))
+    """The files that some receipt is about as they are now."""
     return frozenset(
         one.file
-        for one in judged
-        if one.role == "candidate" and now(one, root).state in ("same", "comment")
+        for entry in found
+        if entry.receipt
+        for one in named(entry.receipt)
+        if one.role == subject(entry.receipt) and now(one, root).state in ("same", "comment")
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import subprocess
 import time
 from collections.abc import Mapping
@@ -50,7 +51,7 @@ class Gathered:
             {
                 "role": member.role,
                 "name": member.name,
-                "file": member.file,
+                "file": _named(source_of(member.file)),
                 "bytes_sha256": sha256,
                 "core_sha256": core_of(text),
                 "terms": told.get("terms", ""),
@@ -78,9 +79,10 @@ class Gathered:
     def lost(self, member: Member, shape: str, lost: Lost) -> None:
         """Why a member gave no answer."""
         about = {"candidate": member.name, "shape": shape}
-        self._failures.append({**about, "what": lost.what, "message": lost.message})
+        message = lost.message.replace(f"{Path.cwd()}{os.sep}", "")
+        self._failures.append({**about, "what": lost.what, "message": message})
         if lost.flag:
-            self._flags.setdefault((member.name, shape, lost.flag), lost.message)
+            self._flags.setdefault((member.name, shape, lost.flag), message)
 
     def record(self, incomplete: str) -> Record:
         """All of it. Raises `ReadingError` if it does not fit together, which would be a mistake of ours."""
@@ -110,7 +112,7 @@ class Gathered:
             "source": {
                 "spec": manifest.get("spec"),
                 "templates": manifest.get("templates"),
-                "git": _revision(source_of(request.candidate).parent),
+                "git": _revision(source_of(request.candidate)),
             },
             "problem": {
                 "name": self._task.name,
@@ -138,11 +140,24 @@ def _module(module: str) -> str:
     return Path(module).name if module.endswith(".py") else module
 
 
-def _revision(folder: Path) -> str | None:
-    """The git revision that is checked out there."""
-    command = ["git", "-C", str(folder), "rev-parse", "HEAD"]
+def _named(file: Path) -> str:
+    """A file below the folder that the run was started in is named from there, so that it is found elsewhere too."""
+    return os.path.relpath(file) if file.is_relative_to(Path.cwd()) else str(file)
+
+
+def _revision(file: Path) -> str | None:
+    """The git revision that is checked out there and has this very file."""
+    committed = _git(file.parent, "show", f"HEAD:./{file.name}")
+    if committed is None or committed != file.read_bytes():
+        return None
+    head = _git(file.parent, "rev-parse", "HEAD")
+    return head.decode().strip() if head else None
+
+
+def _git(folder: Path, *command: str) -> bytes | None:
+    """What git answers; None where it answers nothing."""
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=20)
+        done = subprocess.run(["git", "-C", str(folder), *command], capture_output=True, timeout=20)
     except (OSError, subprocess.TimeoutExpired):
         return None
-    return done.stdout.strip() if done.returncode == 0 else None
+    return done.stdout if done.returncode == 0 else None

@@ -29,6 +29,7 @@ from kgen.evidence.ledger import entries  # noqa: E402
 from kgen.evidence.plain import canonical, digest  # noqa: E402
 from kgen.evidence.receipts import Receipt, parse_receipt, receipt, write  # noqa: E402
 from kgen.evidence.record import Record  # noqa: E402
+from kgen.evidence.sources import is_stale  # noqa: E402
 from kgen.evidence.verify import verify  # noqa: E402
 
 
@@ -304,7 +305,22 @@ def test_a_stale_receipt_is_for_information_once_the_file_is_measured_again(made
 def test_a_changed_file_that_was_only_compared_with_is_for_information(made, home):
     write(home / "receipts", made)
     (home / "files/incumbent.py").write_text("def run(x):\n    return 3\n")
-    assert [(one.code, one.severity) for one in found(home)] == [("KG953", Severity.INFO)]
+    (only,) = found(home)
+    assert (only.code, only.severity) == ("KG960", Severity.INFO)
+    assert "files/incumbent.py, the incumbent here, has changed since, first at" in only.message
+    assert not is_stale(made, home)
+
+
+def test_a_receipt_without_a_judged_file_is_about_its_baseline(home):
+    times = {name: {"a": [1e-5] * 5} for name in ("baseline", "again", "peer")}
+    measured = receipt(record(times))
+    write(home / "receipts", measured)
+    (home / "files/peer.py").write_text("def run(x):\n    return 3\n")
+    assert [(one.code, one.severity) for one in found(home)] == [("KG960", Severity.INFO)]
+    (home / "files/baseline.py").write_text("def run(x):\n    return 3\n")
+    told = {(one.code, one.severity) for one in found(home)}
+    assert told == {("KG953", Severity.FINDING), ("KG960", Severity.INFO)}
+    assert is_stale(measured, home)
 
 
 def test_a_file_that_is_gone_is_for_information(made, home):

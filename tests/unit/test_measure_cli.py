@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from kgen.evidence.gates import Requirements
 from kgen.evidence.receipts import parse_receipt
 from kgen.measure import coordinator, judge
 from kgen.measure.device import HOST
+from kgen.measure.gathered import _revision
 from kgen.measure.request import Request
 
 FILES = Path(__file__).parents[1] / "measure"
@@ -81,6 +83,34 @@ def test_a_judgement_leaves_a_receipt_that_reads_back(tmp_path):
     assert {(one.candidate, one.flag) for one in found.record.flags} == {("wrong", "wrong_output")}
     assert found.decision.decision != "promoted"
     assert any("wrong_output" in line for line in outcome.lines)
+
+
+def test_files_are_named_from_where_the_run_was_started(tmp_path, monkeypatch):
+    """So that the receipt finds them on another machine, and no folder of this one is in it."""
+    monkeypatch.chdir(FILES.parent)
+    raises = tmp_path / "raises.py"
+    raises.write_text(f"def run(x, w, ids):\n    raise ValueError({str(FILES / 'problem.py')!r})\n")
+    plain = str(FILES / "files" / "plain.py")
+    options = {"problem": str(FILES / "problem.py"), "device": HOST, "shapes": "ROWS 4"}
+    record = coordinator.measure(
+        Request(plain, peers=[str(raises)], rounds=5, **options), start=Here
+    )
+    named = [one.file for one in record.candidates]
+    assert named == ["measure/files/plain.py"] * 2 + [str(raises)]
+    assert record.failures[0].message == "ValueError: measure/problem.py"
+
+
+def test_a_revision_is_told_only_of_a_file_that_it_has(tmp_path):
+    git = ["git", "-C", str(tmp_path), "-c", "user.name=a", "-c", "user.email=a@b"]
+    file = tmp_path / "one.py"
+    file.write_text("def run(x):\n    return x\n")
+    assert _revision(file) is None
+    for command in (["init", "-q"], ["add", "one.py"], ["commit", "-qm", "one"]):
+        subprocess.run([*git, *command], check=True)
+    head = subprocess.run([*git, "rev-parse", "HEAD"], capture_output=True, text=True).stdout
+    assert _revision(file) == head.strip()
+    file.write_text("def run(x):\n    return -x\n")
+    assert _revision(file) is None
 
 
 def test_without_scipy_the_record_is_kept_and_nothing_is_concluded(tmp_path, monkeypatch):
