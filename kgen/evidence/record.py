@@ -199,7 +199,8 @@ class CheckFailure:
 class Check:
     """A candidate's output against the reference on fresh inputs.
 
-    `worst` is the largest error as a share of what is allowed, null where there is no finite one.
+    `worst` is the largest error as a share of what is allowed, null where there is no finite one. One that could not be
+    run says in its failures which probe it is and why.
     """
 
     candidate: str

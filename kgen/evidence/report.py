@@ -9,11 +9,14 @@ from kgen.evidence.analysis import Aggregate, Analysis, Row
 from kgen.evidence.imports import Imported
 from kgen.evidence.intervals import Ratio
 from kgen.evidence.receipts import Receipt
-from kgen.evidence.record import FLAGS, Record, Source
+from kgen.evidence.record import FLAGS, Candidate, Failure, Record, Source
 
 ROWS = ("shape", "file", "time", "to baseline", "to incumbent", "of read", "of matmul", "verdict")
 AGGREGATES = ("geometric mean of all shapes", "to baseline", "to incumbent", "verdict")
 GATES = ("gate", "required", "found", "status", "why")
+
+MOST_TOLD = 240
+"""Letters of a failure that is not of the judged file."""
 
 
 def report(receipt: Receipt) -> Iterator[str]:
@@ -145,10 +148,53 @@ def _held(record: Record | Imported, analysis: Analysis) -> Iterator[str]:
         yield f"{flag.candidate} at {at}: {FLAGS[flag.flag]}: {flag.flag}: {flag.message}"
     for failure in record.failures:
         at = failure.shape or "every shape"
-        yield f"{failure.candidate} at {at}: {failure.what}: {failure.message}"
+        yield f"{failure.candidate} at {at}: {failure.what}: {_told(record, failure)}"
+    for one in record.candidates:
+        yield from _failed(record, one)
+        yield from _not_run(record, one)
+
+
+def _told(record: Record, failure: Failure) -> str:
+    """All of a failure of the judged file; of the others its first line, and the receipt has the rest."""
+    judged = record.of_role("candidate")
+    if judged is not None and failure.candidate == judged.name:
+        return failure.message
+    first = failure.message.partition("\n")[0]
+    return first if len(first) <= MOST_TOLD else f"{first[:MOST_TOLD]}..."
+
+
+def _failed(record: Record, one: Candidate) -> Iterator[str]:
+    """The failed checks of a file, a line for each shape; a file that declares its own error is only counted."""
+    for shape in record.shapes:
+        checks = [x for x in record.checks if (x.candidate, x.shape) == (one.name, shape.name)]
+        checks = [check for check in checks if check.status != "not run"]
+        failed = [check for check in checks if check.status != "passed"]
+        if not failed:
+            continue
+        at = f"{one.name} at {shape.name}"
+        if one.tolerance is not None and one.role not in ("candidate", "incumbent"):
+            worst = max((check.worst for check in failed if check.worst is not None), default=None)
+            by = "by no finite factor" if worst is None else f"by up to {worst:.1f} times"
+            yield (
+                f"{at}: misses the problem's tolerance in {len(failed)} of {len(checks)} checks, {by}"
+            )
+            continue
+        first = failed[0]
+        more = f" ({len(failed)} of {len(checks)} checks failed)" if len(failed) > 1 else ""
+        for found in first.failures[:1]:
+            yield f"{at}, {first.when} timing: {found.code}: {found.message}{more}"
+
+
+def _not_run(record: Record, one: Candidate) -> Iterator[str]:
+    """The probes of a file that could not be run, each reason once."""
+    reasons: dict[tuple[str, str], dict[str, None]] = {}
     for check in record.checks:
-        for found in check.failures:
-            yield f"{check.candidate} at {check.shape}, {check.when} timing: {found.code}: {found.message}"
+        if check.candidate == one.name and check.status == "not run":
+            for found in check.failures:
+                reasons.setdefault((found.code, found.message), {})[check.shape] = None
+    for (code, message), shapes in reasons.items():
+        at = "every shape" if len(shapes) == len(record.shapes) else ", ".join(shapes)
+        yield f"{one.name} at {at}: not run: {code}: {message}"
 
 
 def _gates(receipt: Receipt) -> Iterator[list[str]]:

@@ -10,7 +10,8 @@ class Compiles:
 
     def __init__(self, kernels: bool) -> None:
         self._kernels = 0
-        self._frames = _frames()
+        self._seen = _frames()
+        self._before_reset = -self._seen
         if kernels:
             from triton import knobs
 
@@ -23,8 +24,12 @@ class Compiles:
 
     @property
     def graphs(self) -> int:
-        """Frames that torch.compile took up."""
-        return _frames() - self._frames
+        """Frames that torch.compile took up. A file that resets torch's compiler resets its counter too."""
+        now = _frames()
+        if now < self._seen:
+            self._before_reset += self._seen
+        self._seen = now
+        return self._before_reset + now
 
     def _note(self, **_: object) -> None:
         """Triton's hook for a specialisation that it does not have yet."""

@@ -16,7 +16,7 @@ from triton.runtime.jit import JITFunction
 
 from kgen.measure import ceilings
 from kgen.measure.device import Hurried, NotCapturable
-from kgen.measure.operators import Operators
+from kgen.measure.operators import watched
 from kgen.runner.faults import NoDevice
 from kgen.runner.launches import recorded
 
@@ -89,7 +89,7 @@ class Gpu:
             if not operators:
                 yield kernels
                 return
-            with Operators() as seen:
+            with watched() as seen:
                 # one list, in the order of the launches
                 seen.names = kernels
                 yield kernels

@@ -49,7 +49,7 @@ class Calls:
         return [one / self.number for one in self._trial.device.timed(self._step, replays)]
 
     def replayed(self, fresh: Query) -> tuple[Query, Verdict] | None:
-        """The last call's answer when its set holds other data, through the same graph; None if it cannot hold them.
+        """The last call's answer when its set holds other data, through the same graph; None if `unlike` says why not.
 
         Of the earlier calls nothing can be asked: a file may reuse the buffer that it returns.
         """
@@ -60,6 +60,10 @@ class Calls:
             self._step()
         self._trial.device.settle()
         return query, self._trial.judge(self._trial.named(self._last, query), query)
+
+    def unlike(self, fresh: Query) -> str:
+        """What keeps other data out of the last set; empty if nothing does."""
+        return self._trial.unlike(self._queries[-1], fresh)
 
     def _capture(self) -> None:
         self._step = self._make

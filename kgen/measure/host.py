@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 import torch
 
 from kgen.measure.device import Hurried, NotCapturable
-from kgen.measure.operators import Operators
+from kgen.measure.operators import watched
 
 T = TypeVar("T")
 
@@ -84,19 +84,19 @@ class Host:
 
     @contextlib.contextmanager
     def launches(self, operators: bool) -> Iterator[list[str]]:
-        with Operators() as seen:
+        with watched() as seen:
             yield seen.names
 
     def hurried(
         self, stage: Callable[[], None], call: Callable[[], T], keep: Callable[[T], object]
     ) -> Hurried:
         stage()
-        with Operators() as seen:
+        with watched() as seen:
             result = call()
         return Hurried(result, keep(result), seen.waited)
 
     def capture(self, calls: Callable[[], None]) -> Callable[[], None]:
-        with Operators() as seen:
+        with watched() as seen:
             calls()
         if seen.waited:
             raise NotCapturable("synchronises", "an operator gave a value to the host")

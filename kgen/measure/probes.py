@@ -27,15 +27,20 @@ GROWTH_LEAST = 3
 
 @dataclass
 class Findings:
-    """What probes found; a check is (seed, verdict)."""
+    """What probes found; a check is (seed, verdict), and `skipped` holds (seed, why) of those that could not be run."""
 
     checks: list[tuple[int, Verdict]] = field(default_factory=list)
+    skipped: list[tuple[int, str]] = field(default_factory=list)
     flags: dict[str, str] = field(default_factory=dict)
 
     def check(self, query: Query, found: Verdict) -> None:
         """Keeps a check, and its flag."""
         self.checks.append((query.seed, found))
         self.flag(found.flag, found.message)
+
+    def skip(self, query: Query, probe: str, why: str) -> None:
+        """Keeps that a probe was not run."""
+        self.skipped.append((query.seed, f"{probe}: {why}"))
 
     def flag(self, flag: str, message: str) -> None:
         """Raises a flag; the first message of each is kept."""
@@ -116,17 +121,24 @@ def _same_addresses(trial: Trial, buffers: Query, seeds: Sequence[int], found: F
     case = trial.case
     cases = [*trial.asker.variations(case), *rotations(case)][:1] + [case]
     for seed, other in zip(seeds, cases[::-1]):
-        query = trial.refill(buffers, trial.ask(seed, other))
-        if query is not None:
-            found.check(query, _blamed(trial, trial.judged_call(query), query, "stale_pointer"))
+        fresh = trial.ask(seed, other)
+        query = trial.refill(buffers, fresh)
+        if query is None:
+            found.skip(fresh, "other data at the same addresses", trial.unlike(buffers, fresh))
+            continue
+        found.check(query, _blamed(trial, trial.judged_call(query), query, "stale_pointer"))
 
 
 def _hurried(trial: Trial, buffers: Query, other: Query, found: Findings) -> None:
     """Inputs that the caller's stream writes just before the call, outputs that it reads directly after."""
-    if any(_made_by_prepare(one, buffers) for one in buffers.arguments.values()):
+    probe = "inputs written just before the call"
+    made = [name for name, one in buffers.arguments.items() if _made_by_prepare(one, buffers)]
+    if made:
+        found.skip(other, probe, f"prepare() computes {made[0]!r} from the inputs")
         return
     staged = trial.refill(buffers, other)
     if staged is None:
+        found.skip(other, probe, trial.unlike(buffers, other))
         return
     trial.refill(buffers, trial.ask(buffers.seed + 1))
 

@@ -12,7 +12,7 @@ from kgen.measure.compiles import Compiles
 from kgen.measure.device import Device
 from kgen.measure.verdict import Verdict, verdict
 from kgen.runner.case import Case, Expected
-from kgen.runner.fill import fill
+from kgen.runner.fill import fill, unlike
 from kgen.runner.outputs import WrongReturn
 from kgen.runner.poison import Poison
 from kgen.runner.problem import Asker
@@ -115,12 +115,26 @@ class Trial:
 
     def refill(self, buffers: Query, other: Query) -> Query | None:
         """The other query's values in the first one's memory; None where they do not lie alike."""
-        with self.device.eager():
-            filled = fill(buffers.arguments, other.arguments)
-            if filled and self.candidate.prepares:
-                shared = {name: one for name, one in buffers.inputs.items() if name in other.inputs}
-                filled = fill(shared, other.inputs)
-        self.device.settle()
-        if not filled:
+        if self.unlike(buffers, other):
             return None
+        with self.device.eager():
+            fill(buffers.arguments, other.arguments)
+            if self.candidate.prepares:
+                fill(_shared(buffers, other), other.inputs)
+        self.device.settle()
         return Query(other.seed, buffers.inputs, buffers.arguments, other.expected)
+
+    def unlike(self, buffers: Query, other: Query) -> str:
+        """Which argument keeps the other query's values out of the first one's memory; empty if none does."""
+        name = unlike(buffers.arguments, other.arguments)
+        if name is not None:
+            maker = "prepare()" if self.candidate.prepares else "the problem"
+            kind = type(buffers.arguments[name]).__name__
+            return f"{maker} gives {name!r}, a {kind} that cannot be given other values in place"
+        if self.candidate.prepares:
+            name = unlike(_shared(buffers, other), other.inputs)
+        return "" if name is None else f"input {name!r} does not lie alike for all seeds"
+
+
+def _shared(buffers: Query, other: Query) -> Arguments:
+    return {name: one for name, one in buffers.inputs.items() if name in other.inputs}

@@ -11,12 +11,20 @@ from kgen.runner.poison import storage_bytes
 
 def fill(buffers: Mapping[str, object], values: Mapping[str, object]) -> bool:
     """Copies values into the captured buffers, gaps too; False if layouts or numbers differ."""
-    if any(_frozen(buffer) != _frozen(values[name]) for name, buffer in buffers.items()):
+    if unlike(buffers, values) is not None:
         return False
     for name, buffer in buffers.items():
         if isinstance(buffer, torch.Tensor):
             storage_bytes(buffer).copy_(storage_bytes(values[name]))
     return True
+
+
+def unlike(buffers: Mapping[str, object], values: Mapping[str, object]) -> str | None:
+    """The argument that keeps values from being copied into buffers; None if all can be."""
+    return next(
+        (name for name, buffer in buffers.items() if _frozen(buffer) != _frozen(values[name])),
+        None,
+    )
 
 
 def _frozen(value: object) -> object:

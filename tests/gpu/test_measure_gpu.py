@@ -97,7 +97,7 @@ def test_a_planted_cheat_is_flagged(workers, file):
 def test_an_honest_file_raises_no_flag(workers, file, problem):
     flags, checks, times = judged(workers, FILES / f"{problem}.py", file)
     assert flags == {}
-    assert {check["status"] for check in checks} == {"passed"}
+    assert {check["status"] for check in checks} - {"not run"} == {"passed"}
     assert all(1e-7 < one < 1e-3 for one in times), times
 
 

@@ -208,6 +208,21 @@ def test_a_time_that_nothing_checked_has_no_verdict():
     assert words(found) == ["unchecked"] * 3
 
 
+@pytest.mark.parametrize(
+    ("name", "word"), [("candidate", "unchecked"), ("incumbent", "unchecked"), ("peer", "faster")]
+)
+def test_a_probe_that_could_not_be_run_counts_against_a_file_that_is_judged(name, word):
+    """Of one that others are compared with it is only told, as long as something was checked."""
+    measured = run(**{"candidate": 1e-5, name: 1e-5})
+    mine = [one for one in measured.checks if one.candidate == name]
+    skipped = [replace(one, seed=99, status="not run", worst=None) for one in mine]
+    found = analyse(replace(measured, checks=(*measured.checks, *skipped)))
+    assert words(found, name) == [word] * 3
+    only = tuple(one for one in measured.checks if one.candidate != name)
+    found = analyse(replace(measured, checks=(*only, *skipped)))
+    assert words(found, name) == ["unchecked"] * 3
+
+
 def inexact(measured: Record, name: str) -> Record:
     """The same run in which a file declares to be less exact, and is."""
     wrong = (CheckFailure("KG701", "error 0.03"),)

@@ -127,3 +127,62 @@ def test_the_aggregate_is_never_without_its_rows():
     rows = next(i for i, one in enumerate(told) if one.startswith("shape "))
     aggregate = next(i for i, one in enumerate(told) if one.startswith("geometric mean"))
     assert rows < aggregate
+
+
+def checked(measured, name: str, at: str, **changes):
+    """The checks of one file at one shape, changed."""
+    return replace(
+        measured,
+        checks=tuple(
+            replace(one, **changes) if (one.candidate, one.shape) == (name, at) else one
+            for one in measured.checks
+        ),
+    )
+
+
+def test_a_peer_that_is_as_inexact_as_it_declares_has_one_line_for_each_shape():
+    failures = (CheckFailure("KG701", "error 3"), CheckFailure("KG701", "error 4"))
+    measured = run(peer=1e-5)
+    declared = tuple(
+        replace(one, tolerance=0.05) if one.role == "peer" else one for one in measured.candidates
+    )
+    measured = replace(measured, candidates=declared)
+    wrong = checked(measured, "peer", "a", status="failed", worst=45.94, failures=failures)
+    told = [one for one in lines(wrong) if one.startswith("peer at ")]
+    assert told == [
+        "peer at a: misses the problem's tolerance in 2 of 2 checks, by up to 45.9 times"
+    ]
+    wrong = checked(measured, "peer", "a", status="failed", worst=None, failures=failures)
+    assert "in 2 of 2 checks, by no finite factor" in "\n".join(lines(wrong))
+
+
+def test_the_judged_file_has_its_first_failure_in_full():
+    failures = (CheckFailure("KG701", "error 3"), CheckFailure("KG701", "error 4"))
+    wrong = checked(run(), "candidate", "a", status="failed", failures=failures)
+    told = [one for one in lines(wrong) if one.startswith("candidate at ")]
+    assert told == [
+        "candidate at a, before timing: KG701: error 3 (2 of 2 checks failed)",
+    ]
+
+
+def test_a_probe_that_was_not_run_is_told_once_for_each_reason():
+    skipped = (CheckFailure("KG917", "the graph: prepare() gives 'plan'"),)
+    measured = run(peer=1e-5)
+    seen = measured
+    for name in ("a", "b"):
+        extra = [
+            replace(one, seed=99, status="not run", worst=None, failures=skipped)
+            for one in measured.checks
+            if (one.candidate, one.shape) == ("peer", name)
+        ]
+        seen = replace(seen, checks=(*seen.checks, *extra))
+    told = [one for one in lines(seen) if one.startswith("peer at ")]
+    assert told == ["peer at every shape: not run: KG917: the graph: prepare() gives 'plan'"]
+
+
+def test_a_long_failure_of_a_peer_is_cut_and_that_of_the_judged_file_is_not():
+    long = "x" * 1000 + "\nand more"
+    failures = tuple(Failure(name, "a", "error", long) for name in ("candidate", "peer"))
+    told = lines(replace(run(peer=1e-5), failures=failures))
+    assert f"candidate at a: error: {long}" in told
+    assert f"peer at a: error: {'x' * 240}..." in told
