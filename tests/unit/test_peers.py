@@ -14,6 +14,7 @@ from benchmarks.peers import compiled
 from benchmarks.peers.paging import dense, page_lists, repacked, slot_lists, visible
 from kgen.families.attention import problem as attention
 from kgen.families.norm import problem as norm
+from kgen.measure.operators import watched
 from kgen.runner.case import Case
 
 CPU = torch.device("cpu")
@@ -126,6 +127,20 @@ def test_torch_sdpa_gives_the_right_output(root, bundle, q, lengths, window):
     assert outputs["out"].dtype == right["out"].dtype
     assert relative_error(outputs["out"], right["out"]) < module.TOLERANCE
     assert outputs.get("lse") is None
+
+
+def test_a_mask_that_torch_knows_by_name_stands_being_watched(root):
+    """Torch cannot make one while operators are recorded, so it is there before the call."""
+    problem = manifest(root, "attention/gqa8_fp8_page1")
+    module = adapter("attention", "torch_sdpa")
+    case = attention_case(problem, 8, [20, 20])
+    inputs = attention.inputs(problem, case, torch.Generator().manual_seed(1), CPU)
+    arguments = by_name(module.prepare, {**inputs, "problem": problem})
+    assert arguments["causal"]
+    module._causal.cache_clear()
+    by_name(module.prepare, {**inputs, "problem": problem})
+    with watched():
+        module.run(**arguments)
 
 
 @pytest.mark.filterwarnings("ignore")
