@@ -7,19 +7,20 @@ from typing import Any
 
 import torch
 
+from benchmarks.peers.offered import NotOffered
 from kgen.families.norm.interface import FORMULAS
 
 DTYPES = {"bf16": torch.bfloat16, "fp16": torch.float16, "fp32": torch.float32}
 
 
 def only_rms(problem: Mapping[str, Any]) -> None:
-    """Raises NotImplementedError for another operation on rows."""
+    """Raises NotOffered for another operation on rows."""
     if problem["formula"] != FORMULAS["rms"]:
-        raise NotImplementedError(f"computes RMSNorm only, not {problem['formula']}")
+        raise NotOffered(f"computes RMSNorm only, not {problem['formula']}")
 
 
 def one_dtype(problem: Mapping[str, Any]) -> None:
-    """Raises NotImplementedError where input, weight and output are of different types."""
+    """Raises NotOffered where input, weight and output are of different types."""
     dtypes = problem["dtypes"]
     if len({dtypes["x"], dtypes["weight"], dtypes["out"]} - {"none"}) > 1:
-        raise NotImplementedError(f"has one dtype for x, weight and out, not {dtypes}")
+        raise NotOffered(f"has one dtype for x, weight and out, not {dtypes}")

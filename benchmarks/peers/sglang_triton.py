@@ -14,6 +14,7 @@ from typing import Any
 import torch
 
 from benchmarks.peers import shelf
+from benchmarks.peers.offered import NotOffered
 from benchmarks.peers.outputs import returned
 from benchmarks.peers.paging import slot_lists, visible
 
@@ -86,7 +87,7 @@ def plan(
     """The arguments of `attend`: slot lists, the splits that sglang's own rule gives under a cap, and scratch."""
     b, t, rows, d = q.shape
     if t != 1:
-        raise NotImplementedError(f"sglang's decode kernel takes one query token, not {t}")
+        raise NotOffered(f"sglang's decode kernel takes one query token, not {t}")
     pages, page, heads = k_cache.shape[:3]
     seen = visible(q, k_cache, block_table, seq_lens, window)
     starts, slots = slot_lists(block_table, seen, page)

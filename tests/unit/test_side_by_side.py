@@ -8,12 +8,13 @@ import sys
 
 import pytest
 
-from benchmarks.side_by_side import adapters, bundles, side_by_side
+from benchmarks.side_by_side import adapters, bundles, side_by_side, summary
 
 
 def row(candidate, seconds, word, point=None, flags=()):
     ratio = None if point is None else {"point": point, "low": point, "high": point, "rounds": 9}
     named = {"candidate": candidate, "role": "peer", "shape": "B 1", "flags": list(flags)}
+    named["marks"] = []
     return {**named, "seconds": seconds, "word": word, "to_baseline": ratio}
 
 
@@ -89,11 +90,38 @@ def test_a_row_whose_named_peer_did_not_run_has_no_verdict(receipt):
 
 def test_a_peer_that_refuses_a_shape_is_no_peer_there(receipt):
     peer(receipt, "sglang").update(seconds=None, to_baseline=None, word="not measured")
-    message = "NotImplementedError: sglang's decode kernel takes one query token, not 8"
+    message = "NotOffered: sglang's decode kernel takes one query token, not 8"
     failure = {"candidate": "sglang", "shape": "B 1", "what": "error", "message": message}
     receipt["record"]["failures"].append(failure)
     assert "not offered" in line_of(receipt) and line_of(receipt).endswith("ahead of all")
     assert f"sglang has no time at B 1: {message}" in list(side_by_side(receipt))
+
+
+def test_a_peer_that_torch_does_not_implement_did_not_run(receipt):
+    """Only the adapter itself says that the peer does not do a shape."""
+    peer(receipt, "sglang").update(seconds=None, to_baseline=None, word="failed")
+    message = "NotImplementedError: There was no rule registered" + 400 * "x"
+    failure = {"candidate": "sglang", "shape": "B 1", "what": "error", "message": message}
+    receipt["record"]["failures"].append(failure)
+    assert line_of(receipt).endswith("none: sglang did not run")
+    assert f"sglang has no time at B 1: {message[:240]}..." in list(side_by_side(receipt))
+
+
+def test_a_shape_that_the_fallback_serves_is_marked(receipt):
+    peer(receipt, "gqa")["marks"] = ["fallback"]
+    assert "10.00 us, fallback  20.00 us" in line_of(receipt)
+
+
+def test_the_summary_names_the_fastest_peer_that_nothing_is_held_against(receipt):
+    other = copy.deepcopy(receipt)
+    other["record"]["problem"]["name"] = "rms"
+    peer(other, "fa3")["flags"] = ["wrong_output"]
+    lines = [line.split("  ") for line in summary([receipt, other])]
+    told = ["  ".join(one.strip() for one in line if one) for line in lines]
+    assert told[1:] == [
+        "gqa  B 1  10.00 us  fa3, 20.00 us (0.50)  ahead of all",
+        "rms  B 1  10.00 us  sglang, 40.00 us (0.25)  none: flags at fa3",
+    ]
 
 
 def test_no_verdict_is_drawn_from_a_void_run_or_from_wrong_outputs(receipt):

@@ -10,6 +10,7 @@ import torch
 from benchmarks.peers.flashinfer_paged import attend as run
 from benchmarks.peers.flashinfer_paged import missing as available
 from benchmarks.peers.flashinfer_paged import plan
+from benchmarks.peers.offered import NotOffered
 from benchmarks.peers.paging import repacked, visible
 
 __all__ = ["available", "prepare", "run"]
@@ -36,7 +37,7 @@ def prepare(
 ) -> dict[str, Any]:
     """The repacked cache and the plan of this set of inputs."""
     if k_cache.shape[1] == NEW_PAGE:
-        raise NotImplementedError("the cache has pages of 64 already: see flashinfer_same_pages")
+        raise NotOffered("the cache has pages of 64 already: see flashinfer_same_pages")
     seen = visible(q, k_cache, block_table, seq_lens, window)
     k_cache, v_cache, block_table = repacked(k_cache, v_cache, block_table, seen, NEW_PAGE)
     return plan(problem, q, k_cache, v_cache, block_table, seq_lens, k_scale, v_scale, window)
