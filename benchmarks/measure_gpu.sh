@@ -29,6 +29,6 @@ beside() { # a family beside its peers; no bundle is begun after so many seconds
 
 case $only in all | judge) judge fa3; judge torch_sdpa ;; esac
 case $only in all | norm) beside norm 60 15 ;; esac
-case $only in all | attention) beside attention 330 25 ;; esac
+case $only in all | attention) beside attention 290 25 ;; esac
 rm -f "$log"
 exit $failed

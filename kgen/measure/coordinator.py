@@ -24,6 +24,10 @@ Start = Callable[[str, str, str, Limits], Member]
 COMPARED = ("baseline", "again", "peer")
 """Roles that others are compared with; such a file may leave out an output that it does not offer."""
 
+MEMORY_SHARE = 1.8
+"""Of the device's memory, what all processes together may take: they hold their most at different moments. One alone may
+take half of it."""
+
 INTERRUPTED = "interrupted"
 """Why a record is incomplete whose run a person ended."""
 
@@ -93,7 +97,7 @@ class Run:
         limits = Limits(
             seconds=self._request.timeout,
             host_bytes=int(self._request.host_gib * 2**30),
-            memory_share=0.9 / len(files),
+            memory_share=min(MEMORY_SHARE / len(files), MEMORY_SHARE / 2),
         )
         opened = {
             "device": self._request.device,

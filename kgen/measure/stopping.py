@@ -8,14 +8,17 @@ from dataclasses import dataclass
 from statistics import median, stdev
 
 LEAST_ROUNDS = 5
+SURE_ROUNDS = 10
+"""Fewer rounds may look alike by chance: narrow intervals end a shape only from here on."""
+
 MEDIAN_WIDER = 1.2533
 """Standard error of a median over that of a mean, for normal samples."""
 
 
 @dataclass(frozen=True)
 class Stop:
-    """`precision` is the half width of the interval of a ratio that ends a shape's rounds, `rounds` the most of them,
-    `seconds` the time after which no round begins; five rounds are always made.
+    """`precision` is the half width of the interval of a ratio that ends a shape's rounds after ten, `rounds` the most of
+    them, `seconds` the time after which no round begins; five rounds are always made.
     """
 
     precision: float
@@ -30,6 +33,8 @@ def enough(stop: Stop, times: Mapping[str, Sequence[float]], baseline: str, spen
         return False
     if made >= stop.rounds or spent >= stop.seconds:
         return True
+    if made < SURE_ROUNDS:
+        return False
     ones = times.get(baseline, ())
     others = [taken for name, taken in times.items() if name != baseline]
     return all(half_width(ones, taken) <= stop.precision for taken in others or [ones])

@@ -157,8 +157,12 @@ def test_names_are_unique_and_roles_in_order():
 def test_rounds_end_when_the_interval_is_narrow_or_the_budget_spent():
     stop = Stop(precision=0.01, rounds=9, seconds=2.0)
     steady = {"base": [1.0, 1.001, 1.0, 0.999, 1.0], "file": [0.5] * 5}
+    longer = {name: 2 * taken for name, taken in steady.items()}
+    few = Stop(precision=0.01, rounds=5, seconds=2.0)
     wild = {"base": [1.0, 2.0, 1.0, 0.5, 1.0], "file": [0.5] * 5}
-    assert enough(stop, steady, "base", 0.0)
+    assert enough(Stop(precision=0.01, rounds=60, seconds=2.0), longer, "base", 0.0)
+    assert not enough(stop, steady, "base", 0.0)
+    assert enough(few, steady, "base", 0.0)
     assert not enough(stop, wild, "base", 0.0)
     assert enough(stop, wild, "base", 2.0)
     assert not enough(stop, {"base": [1.0] * 4, "file": [0.5] * 4}, "base", 99.0)
