@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-MOST = 6
+MOST = 4
 _now: dict[Hashable, Callable[..., Any]] = {}
 
 
