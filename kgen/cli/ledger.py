@@ -44,12 +44,16 @@ Root = Annotated[
 @ledger.command()
 def verify(paths: Receipts = None, root: Root = Path("."), as_json: Json = False) -> None:
     """Checks offline that receipts are unchanged, follow from their samples, and belong to the files on disk."""
+    from kgen.evidence.verify import unchanged
     from kgen.evidence.verify import verify as run
 
     with reporting("ledger verify", as_json) as report:
         found = _entries(paths)
         report.diagnose(run(found, root))
         report.say(_counted(found))
+        report.say(
+            "measured files that are on disk as they were: {} of {}".format(*unchanged(found, root))
+        )
         report.values["receipts"] = [str(entry.path) for entry in found]
 
 

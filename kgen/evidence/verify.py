@@ -38,6 +38,14 @@ def _verified(entry: Entry, root: Path, current: frozenset[str]) -> Iterator[Dia
         yield from _source(entry, now(one, root), current, subject(entry.receipt))
 
 
+def unchanged(found: Iterable[Entry], root: Path) -> tuple[int, int]:
+    """How many of the files that receipts are about, or compare with, compute what was measured, and of how many."""
+    states = [
+        now(one, root).state for entry in found if entry.receipt for one in named(entry.receipt)
+    ]
+    return sum(state in ("same", "comment") for state in states), len(states)
+
+
 def unreadable(entry: Entry) -> Iterator[Diagnostic]:
     """Why a file is no receipt; nothing if it is one."""
     for misfit in entry.unreadable.misfits if entry.unreadable else ():
