@@ -7,7 +7,20 @@ from typing import Annotated
 import typer
 
 from kgen import __version__
-from kgen.cli import check, compile, demo, explain, prove, recheck, render, schema, test
+from kgen.cli import (
+    bench,
+    check,
+    compile,
+    demo,
+    explain,
+    judge,
+    ledger,
+    prove,
+    recheck,
+    render,
+    schema,
+    test,
+)
 
 app = typer.Typer(
     name="kgen",
@@ -24,6 +37,9 @@ app.command()(prove.prove)
 app.command()(recheck.recheck)
 app.command()(compile.compile)
 app.command()(test.test)
+app.command()(bench.bench)
+app.command()(judge.judge)
+app.add_typer(ledger.ledger, name="ledger")
 app.command()(explain.explain)
 app.command()(schema.schema)
 app.command()(demo.demo)

@@ -17,6 +17,7 @@ AREAS = {
     "6": "compiling",
     "7": "tests",
     "8": "proofs of rendered kernels",
+    "9": "measuring, receipts and the ledger",
 }
 WIDTH = 100
 INTRODUCTION = """\

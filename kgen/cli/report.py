@@ -19,7 +19,7 @@ import typer
 
 from kgen.diagnostics import Diagnostic, KgenError, Severity
 
-GOOD, FINDINGS, INTERRUPTED = 0, 1, 130
+GOOD, FINDINGS, REFUSED, INTERRUPTED = 0, 1, 2, 130
 COLOURS = {Severity.ERROR: "bold red", Severity.FINDING: "bold yellow", Severity.INFO: "bold cyan"}
 
 
@@ -33,6 +33,7 @@ class Report:
     diagnostics: list[Diagnostic] = field(default_factory=list)
     failed: bool = False
     interrupted: bool = False
+    refused: str = ""
 
     def say(self, text: str = "") -> None:
         """A line for a person; a program gets the same fact from `values`."""
@@ -57,11 +58,20 @@ class Report:
         """A gate that is no diagnostic, such as a file that is not current, did not hold."""
         self.failed = True
 
+    def refuse(self, reason: str) -> None:
+        """What the verb needs is not here, such as a GPU."""
+        self.refused = reason
+        if not self.as_json:
+            self.progress("")
+            print(f"kgen {self.verb}: {reason}", file=sys.stderr)
+
     @property
     def code(self) -> int:
         """The exit code; what a person should act on makes it 1, `info` never does."""
         if self.interrupted:
             return INTERRUPTED
+        if self.refused:
+            return REFUSED
         acted_on = any(d.severity is not Severity.INFO for d in self.diagnostics)
         return FINDINGS if self.failed or acted_on else GOOD
 
@@ -69,6 +79,7 @@ class Report:
         """Prints the object that a program reads, or sums up for a person what is to be acted on."""
         if self.as_json:
             head = {"verb": self.verb, "ok": self.code == GOOD, "interrupted": self.interrupted}
+            head |= {"refused": self.refused} if self.refused else {}
             found = [diagnostic.as_json() for diagnostic in self.diagnostics]
             print(json.dumps({**head, "diagnostics": found, **self.values}, indent=2))
             return
@@ -94,7 +105,7 @@ def _counted(diagnostics: Iterable[Diagnostic]) -> str:
 def reporting(verb: str, as_json: bool) -> Iterator[Report]:
     """The frame of every verb: turns `KgenError` and Ctrl-C into a report of what there is, then exits.
 
-    Raises `typer.Exit` with 0, 1 or 130.
+    Raises `typer.Exit` with 0, 1, 2 or 130.
     """
     report = Report(verb, as_json)
     try:

@@ -42,6 +42,7 @@ def manifest(
         "devices": list(plan.devices),
         "targets": list(plan.targets),
         "limits": document.limits.model_dump(),
+        "gates": document.gates.model_dump(),
         "regimes": [_regime(regime, launchers) for regime in plan.regimes],
         "kernels": _kernels(launchers),
         "signatures": [_signature(one) for one in signatures],

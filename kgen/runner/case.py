@@ -31,8 +31,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Expected:
-    """The right output: `values` in float64 or integers on the CPU, and the `dtype` that it must
-    have.
+    """The right output: `values` in float64 or integers, and the `dtype` that it must have.
 
     An element is right where |out - values| <= absolute + relative * |values|; `absolute` is a
     number or has the shape of `values`. NaN and infinity are right only where `values` holds the
@@ -46,10 +45,24 @@ class Expected:
     dtype: torch.dtype
 
 
+@dataclass(frozen=True)
+class Work:
+    """What one call cannot do without: each live input element read once and each output element
+    written once, in bytes; a multiply-add counts as two operations.
+    """
+
+    bytes: int
+    operations: int
+
+
 @runtime_checkable
 class Problem(Protocol):
     """The functions of `kgen/families/<family>/problem.py`. `problem` is the manifest's entry of
     that name.
+
+    A module that can be measured has two more: `workloads(problem)`, the list of cases to time,
+    and `work(problem, case)`, the `Work` of one of them. Where it has
+    `variations(problem, case)`, that gives cases which differ from `case` in run-time values only.
     """
 
     def cases(self, problem: Mapping[str, Any], mode: str) -> list[Case]:
@@ -64,10 +77,11 @@ class Problem(Protocol):
     ) -> dict[str, Any]:
         """Fresh arguments by name, on `device`, laid out and poisoned as the case says.
 
-        `generator` lives on the CPU, so that a seed gives the same inputs on every device.
+        Values are drawn on the generator's own device. Tests draw on the CPU, so that a seed gives
+        the same inputs everywhere; large workloads are drawn where they are used.
         """
 
     def expected(
         self, problem: Mapping[str, Any], case: Case, arguments: Mapping[str, Any]
     ) -> dict[str, Expected]:
-        """The right outputs by name, for `arguments` with their tensors on the CPU."""
+        """The right outputs by name, computed and held on the device of the arguments' tensors."""

@@ -32,7 +32,7 @@ def compare(name: str, output: torch.Tensor, expected: Expected, writer: Writer)
     unwritten = _unwritten(output, writer)
     if unwritten is not None:
         return Comparison(_never_written(name, output, *unwritten), math.inf)
-    got, right = _comparable(output.detach().cpu(), expected.values)
+    got, right = _comparable(output.detach().to(expected.values.device), expected.values)
     allowed = expected.absolute + expected.relative * right.abs().to(torch.float64)
     ratio = _ratio(got, right, allowed)
     worst = _unravel(int(ratio.argmax()), output)

@@ -16,10 +16,11 @@ from triton.runtime.jit import JITFunction
 
 from kgen.runner.case import Case
 from kgen.runner.execute import Executor
+from kgen.runner.fill import fill
 from kgen.runner.judge import Answer, judge
 from kgen.runner.launches import recorded
 from kgen.runner.outputs import named_outputs
-from kgen.runner.poison import Poison, storage_bytes
+from kgen.runner.poison import Poison
 from kgen.runner.problem import ProblemError, Question
 from kgen.runner.raised import failure_of
 from kgen.runner.results import CaseResult, Failure, Status
@@ -60,7 +61,7 @@ class _Replay:
         worst = 0.0
         for case, number in self._variants():
             other = self._ask(case, number)
-            if not _fill(question.inputs, other.inputs):
+            if not fill(question.inputs, other.inputs):
                 continue
             answer = self._replay(graph, captured, replace(other, inputs=question.inputs))
             if answer.status is not Status.PASSED:
@@ -122,23 +123,3 @@ class _Replay:
         status, failure = failure_of(error, self._executor.bundle.source)
         message = f"a CUDA graph can't hold the call: {failure.message}"
         return Answer(status, failures=(replace(failure, code="KG715", message=message),))
-
-
-def _fill(buffers: Mapping[str, object], values: Mapping[str, object]) -> bool:
-    """Copies values into the captured buffers, gaps too; False if layouts or numbers differ."""
-    if any(_frozen(buffer) != _frozen(values[name]) for name, buffer in buffers.items()):
-        return False
-    for name, buffer in buffers.items():
-        if isinstance(buffer, torch.Tensor):
-            storage_bytes(buffer).copy_(storage_bytes(values[name]))
-    return True
-
-
-def _frozen(value: object) -> object:
-    """What a graph keeps of an argument: all of it, but of a tensor only how it lies in its
-    storage.
-    """
-    if not isinstance(value, torch.Tensor):
-        return value
-    nbytes = value.untyped_storage().nbytes()
-    return value.dtype, value.shape, value.stride(), value.storage_offset(), nbytes

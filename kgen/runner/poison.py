@@ -59,6 +59,6 @@ def storage_bytes(tensor: torch.Tensor) -> torch.Tensor:
 def poisoned(tensor: torch.Tensor) -> torch.Tensor:
     """For each element, whether it still holds the poison; never true for bool."""
     if tensor.dtype == torch.bool or not tensor.numel():
-        return torch.zeros(tensor.shape, dtype=torch.bool)
-    elements = tensor.detach().cpu().contiguous().reshape(-1, 1).view(torch.uint8)
+        return torch.zeros(tensor.shape, dtype=torch.bool, device=tensor.device)
+    elements = tensor.detach().contiguous().reshape(-1, 1).view(torch.uint8)
     return (elements == poison_byte(tensor.dtype)).all(dim=1).reshape(tensor.shape)

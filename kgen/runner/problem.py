@@ -6,15 +6,19 @@ import hashlib
 import importlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
 from typing import TypeVar
 
 import torch
 
 from kgen.runner.bundle import Bundle
-from kgen.runner.case import Case, Expected, Problem
+from kgen.runner.case import Case, Expected, Problem, Work
+from kgen.runner.load import load_file
 from kgen.runner.trace import shown
 
 T = TypeVar("T")
+CPU = torch.device("cpu")
 
 
 class ProblemError(Exception):
@@ -35,7 +39,7 @@ class Asker:
 
     def __init__(self, bundle: Bundle):
         self._bundle = bundle
-        self._problem = self._guarded(lambda: importlib.import_module(bundle.problem_module))
+        self._problem = self._guarded(lambda: load_module(bundle.problem_module))
         if not isinstance(self._problem, Problem):
             names = ("cases", "inputs", "expected")
             missing = [name for name in names if not hasattr(self._problem, name)]
@@ -56,9 +60,26 @@ class Asker:
                 )
         return cases
 
-    def inputs(self, case: Case, seed: int, device: torch.device) -> dict[str, object]:
+    def workloads(self) -> list[Case]:
+        """The cases to time; none where the module names none."""
+        workloads = getattr(self._problem, "workloads", None)
+        return self._guarded(lambda: workloads(self._bundle.problem)) if workloads else []
+
+    def work(self, case: Case) -> Work | None:
+        """What a call cannot do without; None where the module does not tell."""
+        work = getattr(self._problem, "work", None)
+        return self._guarded(lambda: work(self._bundle.problem, case)) if work else None
+
+    def variations(self, case: Case) -> list[Case]:
+        """Cases that differ from `case` in run-time values only, where the module tells of some."""
+        variations = getattr(self._problem, "variations", None)
+        return self._guarded(lambda: variations(self._bundle.problem, case)) if variations else []
+
+    def inputs(
+        self, case: Case, seed: int, device: torch.device, drawn_on: torch.device = CPU
+    ) -> dict[str, object]:
         """The arguments that `seed` gives; the same seed gives the same values in new memory."""
-        random = _generator(seed, case.name)
+        random = _generator(seed, case.name, drawn_on)
         problem = self._bundle.problem
         inputs = self._guarded(lambda: self._problem.inputs(problem, case, random, device))
         missing = [name for name in self._bundle.arguments if name not in inputs]
@@ -70,12 +91,16 @@ class Asker:
         """Arguments and right answers."""
         inputs = self.inputs(case, seed, device)
         on_cpu = {n: t.cpu() if isinstance(t, torch.Tensor) else t for n, t in inputs.items()}
+        return Question(case, inputs, self.expected(case, on_cpu))
+
+    def expected(self, case: Case, arguments: Mapping[str, object]) -> Mapping[str, Expected]:
+        """The right answers for these arguments, on their device."""
         problem = self._bundle.problem
-        expected = self._guarded(lambda: self._problem.expected(problem, case, on_cpu))
+        expected = self._guarded(lambda: self._problem.expected(problem, case, arguments))
         missing = [name for name in self._bundle.returns if name not in expected]
         if missing:
             raise ProblemError(f"case {case.name!r}: expected() gave no {', '.join(missing)}")
-        return Question(case, inputs, expected)
+        return expected
 
     def _guarded(self, work: Callable[[], T]) -> T:
         try:
@@ -84,7 +109,12 @@ class Asker:
             raise ProblemError(f"{self._bundle.problem_module} raised\n{shown(error)}") from error
 
 
-def _generator(seed: int, name: str) -> torch.Generator:
+def load_module(name: str) -> ModuleType:
+    """The module of a dotted name, or the one in a file whose path ends in `.py`."""
+    return load_file(Path(name)) if name.endswith(".py") else importlib.import_module(name)
+
+
+def _generator(seed: int, name: str, device: torch.device) -> torch.Generator:
     """A case has the same inputs whatever else runs: its generator is seeded by its name too."""
     digest = hashlib.sha256(f"{seed}:{name}".encode()).digest()
-    return torch.Generator().manual_seed(int.from_bytes(digest[:7], "big"))
+    return torch.Generator(device).manual_seed(int.from_bytes(digest[:7], "big"))

@@ -8,6 +8,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, Field
 
+from kgen.evidence.defaults import MAX_REGRESSION, MIN_GAIN
 from kgen.expr import Function
 from kgen.spec.axis import AxisModel
 from kgen.spec.fields import (
@@ -15,6 +16,7 @@ from kgen.spec.fields import (
     Doc,
     Identifier,
     Model,
+    Share,
     Tolerance,
     checked,
     each_once,
@@ -47,6 +49,17 @@ class Limits(Model):
     )
     registers: Annotated[int, Field(ge=1)] | None = Field(
         None, description="Registers of a thread."
+    )
+
+
+class Gates(Model):
+    """What a file must reach to replace the best one so far; shares, so that 0.03 is 3 %."""
+
+    min_gain: Share = Field(
+        MIN_GAIN, description="What its aggregate gains at least over the incumbent."
+    )
+    max_regression: Share = Field(
+        MAX_REGRESSION, description="What more time it may take at a shape than the incumbent."
     )
 
 
@@ -109,6 +122,7 @@ class SpecModel(Model):
     devices: Names = Field(description="GPUs it is tuned for.", examples=[["h200"]])
     targets: Names = Field(description="Instruction sets.", examples=[["sm_90"]])
     limits: Limits = Field(Limits(), description="What a compiled kernel may use.")
+    gates: Gates = Field(Gates(), description="What a measured file must reach.")
     judge: Identifier = Field(
         "plain",
         description="Who judges the file, and so what it looks like.",

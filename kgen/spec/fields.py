@@ -145,6 +145,16 @@ def positive_or(word: str, absent: str | None) -> Callable[[object], float | str
     return check
 
 
+def share(value: object) -> float:
+    """A number from 0 to 1, such as 0.03 for 3 %."""
+    if not isinstance(value, (int, float)) or isinstance(value, bool):
+        hint = "3 % is `0.03`" if isinstance(value, str) else ""
+        raise problem("KG203", f"expected a number from 0 to 1, found {describe(value)}", hint)
+    if not 0 <= value <= 1:
+        raise problem("KG205", f"{value} is not from 0 to 1", "3 % is `0.03`")
+    return float(value)
+
+
 def parameter(value: object) -> int | bool | str:
     """A parameter's value, of the type that YAML gave it: the variant's declaration judges it."""
     if not isinstance(value, (int, str)):
@@ -179,6 +189,7 @@ _SCALAR = {"type": ["integer", "boolean", "string"]}
 Integer = Annotated[int, *checked(integer, _INTEGER)]
 IntegerOrNone = Annotated[int | None, *checked(integer_or_none, {"anyOf": [_NONE, _INTEGER]})]
 Parameter = Annotated[int | bool | str, *checked(parameter, _SCALAR)]
+Share = Annotated[float, *checked(share, {"type": "number", "minimum": 0, "maximum": 1})]
 Tolerance = Annotated[
     float | str, *checked(positive_or("auto", "auto"), {"anyOf": [{"const": "auto"}, _POSITIVE]})
 ]

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -29,6 +31,20 @@ def test_the_generator_benchmark_measures_processes_variants_checks_and_compilin
     assert all(row["proved"] == row["obligations"] > 0 for row in figures["checks"])
     assert {row["target"] for row in figures["compiling"]} >= {"sm_80", "gfx942"}
     assert "kgen render, filled cache" in done.stdout
+
+
+def test_without_a_gpu_the_script_that_measures_says_so_and_leaves_nothing(root, tmp_path):
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(
+        ["sh", "benchmarks/measure_gpu.sh", str(tmp_path / "out"), "judge"],
+        capture_output=True,
+        text=True,
+        cwd=root,
+        env={**os.environ, "PATH": path, "CUDA_VISIBLE_DEVICES": ""},
+    )
+    assert done.returncode == 1
+    assert done.stdout.count("judge: this machine has no GPU that torch sees") == 2
+    assert [one for one in (tmp_path / "out").rglob("*") if one.is_file()] == []
 
 
 def test_the_prover_benchmark_measures_processes_and_launchers(root, tmp_path):

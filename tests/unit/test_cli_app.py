@@ -10,6 +10,7 @@ import pytest
 import kgen as package
 
 VERBS = ("render", "check", "prove", "recheck", "compile", "test", "explain", "schema", "demo")
+LEDGER = ("verify", "best", "log", "import")
 SPEC = "specs/norm/rms_4096.yaml"
 
 
@@ -37,13 +38,20 @@ def imported(root, cache, *arguments: str) -> set[str]:
 def test_help_lists_every_verb_and_the_exit_codes(kgen):
     told = kgen("--help")
     assert told.code == 0
-    assert [verb for verb in VERBS if f"\n  {verb} " not in told.out] == []
+    assert [verb for verb in (*VERBS, "ledger") if f"\n  {verb} " not in told.out] == []
     assert "0 good, 1 findings, 2 wrong use" in told.out
 
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_every_verb_has_help_of_its_own(kgen, verb):
     told = kgen(verb, "--help")
+    assert told.code == 0
+    assert "--json" in told.out
+
+
+@pytest.mark.parametrize("verb", LEDGER)
+def test_every_verb_of_the_ledger_has_help_of_its_own(kgen, verb):
+    told = kgen("ledger", verb, "--help")
     assert told.code == 0
     assert "--json" in told.out
 
@@ -71,6 +79,10 @@ def test_the_version_is_the_packages(kgen):
         ("explain", "nowhere.py:3"),
         ("explain", "something"),
         ("demo",),
+        ("ledger", "verfy"),
+        ("ledger", "verify", "nowhere"),
+        ("ledger", "import", SPEC),
+        ("ledger", "import", SPEC, "--map", SPEC, "--file", SPEC, "--min-gain", "3"),
     ],
     ids=" ".join,
 )
@@ -89,7 +101,8 @@ def test_an_unknown_target_is_told_the_known_ones(kgen, root, monkeypatch):
 def test_help_loads_nothing_that_reads_or_renders_specs(root, cache):
     loaded = imported(root, cache, "--help")
     assert "typer" in loaded
-    assert loaded & {"yaml", "pydantic", "jinja2", "rich", "black", "sympy", "torch"} == set()
+    assert loaded & {"yaml", "pydantic", "jinja2", "rich", "black", "sympy"} == set()
+    assert loaded & {"torch", "numpy", "scipy"} == set()
 
 
 def test_rendering_again_loads_neither_a_prover_a_formatter_nor_a_compiler(root, cache, tmp_path):

@@ -17,7 +17,7 @@ README = ROOT / "README.md"
 DOCUMENTS = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md"))]
 # what `kgen explain` quotes and not what a reader is to type
 HAND_WRITTEN = [path for path in DOCUMENTS if path.name != "errors.md"]
-COMMAND = re.compile(r"^(?:\$ )?(?:\.venv/bin/)?kgen ([a-z]+)([^#\n]*)", re.MULTILINE)
+COMMAND = re.compile(r"^(?:\$ )?(?:\.venv/bin/)?kgen (ledger [a-z]+|[a-z]+)([^#\n]*)", re.MULTILINE)
 
 
 def blocks(path: Path, language: str) -> list[str]:
@@ -49,7 +49,7 @@ def test_links_within_a_document_lead_to_a_heading(path):
 @pytest.mark.parametrize("path", HAND_WRITTEN, ids=names)
 def test_commands_have_verbs_and_options_that_kgen_has(path, kgen):
     for verb, rest in (found for block in blocks(path, "sh") for found in COMMAND.findall(block)):
-        told = kgen(verb, "--help")
+        told = kgen(*verb.split(), "--help")
         assert told.code == 0, f"kgen {verb}"
         options = re.findall(r"(?<!\S)--?[a-z][a-z-]*", rest)
         assert [one for one in options if not re.search(rf"(?<!\S){one}\b", told.out)] == []
@@ -120,3 +120,35 @@ def test_the_devices_and_targets_that_are_listed_are_those_of_the_catalogue():
         row = re.search(rf"^\| `{key}` \|(.*)", text, re.MULTILINE)[1]
         listed = set(re.findall(r"`([a-z0-9_]+)`", row))
         assert listed >= set(catalogue[key])
+
+
+def test_the_mapping_that_is_shown_reads_an_answer():
+    from kgen.evidence.mapping import mapped, read_mapping
+
+    (shown,) = (b for b in blocks(ROOT / "docs/measuring.md", "yaml") if b.startswith("mapping:"))
+    times = {"median": 10.0, "interval": [9.0, 11.0]}
+    answer = {
+        "gpu": "NVIDIA H100",
+        "job": {"id": 7},
+        "judge": {"version": "3"},
+        "type": "leaderboard",
+        "finished_at": "2026-05-31T12:00:00Z",
+        "quota": {"remaining": 4},
+        "results": [{"shape": "B 1", "ours": times, "reference": times}],
+        "tests": [{"id": "small", "outcome": "ok"}],
+        "warnings": [],
+    }
+    found = mapped(read_mapping(yaml.safe_load(shown)), answer)
+    assert found["shapes"][0].candidate.seconds == pytest.approx(1e-5)
+    assert [case.passed for case in found["cases"]] == [True]
+
+
+def test_the_gates_that_are_documented_are_those_that_are_judged():
+    from typing import get_args, get_type_hints
+
+    from kgen.evidence.gates import Gate
+
+    text = (ROOT / "docs/measuring.md").read_text()
+    table = re.search(r"^\| gate \| passes when \|\n\|-+\|-+\|\n((?:\|.*\n)+)", text, re.MULTILINE)
+    documented = re.findall(r"^\| `(\w+)`", table[1], re.MULTILINE)
+    assert tuple(documented) == get_args(get_type_hints(Gate)["name"])

@@ -205,6 +205,15 @@ def test_a_comment_changes_the_bytes_and_not_the_core(rendered):
     assert core_sha256(commented) == source.manifest["core_sha256"]
 
 
+def test_the_core_is_the_same_under_every_version_of_python():
+    text = (
+        "class A:\n    async def m(self, a, /, b=1, *c, d=None, **e):\n"
+        "        return lambda: [*c, {}, (), f'{a!r:>{b}} x' f'y']\n"
+        "@d\ndef f(a: int) -> str:\n    return f'{a}'\n"
+    )
+    assert core_sha256(text) == "dd8448e5400601bda4ef8ae968215056c2472ede37313b90aa15587c71de72a2"
+
+
 def test_changed_code_changes_the_core(rendered):
     source = rendered(NORM)
     assert core_sha256(source.text.replace("/ H", "/ (H + 1)", 1)) != source.manifest["core_sha256"]

@@ -49,6 +49,15 @@ def test_the_example_of_the_design_is_valid(example):
     assert document.sweep["decode"]["tile.BLOCK_N"] == (32, 64, 128)
 
 
+def test_gates_have_defaults_and_take_shares():
+    assert loads(NORM, "a.yaml").document.gates.model_dump() == {
+        "min_gain": 0.03,
+        "max_regression": 0.05,
+    }
+    strict = loads(NORM, "a.yaml", ["gates.min_gain=0.1"]).document.gates
+    assert (strict.min_gain, strict.max_regression) == (0.1, 0.05)
+
+
 def test_axes_have_one_domain_each(example):
     assert example.axes["D"] == Axis("D", const=128, doc="head dimension")
     assert example.axes["WINDOW"].values == (None, 4096)

@@ -19,7 +19,7 @@ import torch
 
 from kgen.families.cases import expand, regime_of, values_of
 from kgen.families.memory import far_apart
-from kgen.runner.case import Case, Expected
+from kgen.runner.case import Case, Expected, Work
 
 TORCH = {
     "bf16": torch.bfloat16,
@@ -190,6 +190,52 @@ def _case(
     return Case(name=name, axes=axes, runtime={"S": list(lengths)}, layout=layout, regime=regime)
 
 
+def workloads(problem: Mapping[str, Any]) -> list[Case]:
+    """The spec's own `workloads.bench`."""
+    found = []
+    for axes, runtime in expand(problem["workloads"]["bench"]):
+        b = axes.get("B", len(runtime.get("S", [1])))
+        q = axes.get("Q", values_of(problem["axes"]["Q"], (1,))[0])
+        given = runtime.get("S", [1])
+        lengths = given if len(given) == b else given[:1] * b
+        window = axes.get("WINDOW", _windows(problem)[0])
+        case = _case(problem, b, q, window, lengths, "plain")
+        if len(set(lengths)) == 1:
+            sees = "" if window is None else f" window {window}"
+            case = dataclasses.replace(case, name=f"B {b} Q {q}{sees} S {lengths[0]}")
+        found.append(case)
+    return list({case.name: case for case in found if case.regime is not None}.values())
+
+
+def work(problem: Mapping[str, Any], case: Case) -> Work:
+    """q, the live keys and values, their table entries and lengths read once, out and lse written once.
+
+    A row's operations are those of its two products with the keys that it sees.
+    """
+    shape = _shape(problem, case)
+    rows = shape.requests * shape.queries * shape.heads * shape.group
+    sizes = {name: TORCH[kind].itemsize for name, kind in problem["dtypes"].items()}
+    moved = rows * shape.columns * (sizes["q"] + sizes["out"]) + 4 * shape.requests
+    moved += 4 * rows if problem["lse"] != "none" else 0
+    pairs = 0
+    for request in range(shape.requests):
+        live, first = shape.live(request), shape.first(request)
+        moved += 2 * (live - first) * shape.heads * shape.columns * sizes["kv"]
+        moved += 4 * (-(-live // shape.page) - first // shape.page) if live > first else 0
+        for row in range(shape.queries):
+            last = live - shape.queries + row
+            oldest = 0 if shape.window is None else max(last - shape.window + 1, 0)
+            pairs += max(last + 1 - oldest, 0) * shape.heads * shape.group
+    return Work(moved, 4 * pairs * shape.columns)
+
+
+def variations(problem: Mapping[str, Any], case: Case) -> list[Case]:
+    """The same call with other lengths: shorter ones, in another order."""
+    lengths = [max(length - 1 - 7 * i, 0) * 3 // 4 for i, length in enumerate(case.runtime["S"])]
+    runtime = {"S": lengths[::-1]}
+    return [dataclasses.replace(case, name=f"{case.name}, shorter", runtime=runtime)]
+
+
 # ---------------------------------------------------------------- inputs
 
 
@@ -216,10 +262,10 @@ def inputs(
 
 def _queries(shape: Shape, dtype: str, layout: str, generator: torch.Generator) -> torch.Tensor:
     size = (shape.requests, shape.queries, shape.heads * shape.group, shape.columns)
-    q = torch.randn(size, generator=generator).clamp(-4, 4)
+    q = torch.randn(size, generator=generator, device=generator.device).clamp(-4, 4)
     if layout == "extreme" and q.numel():
         # rows of very different size: a cast of q to a narrow type would lose the small ones or overflow
-        q *= torch.logspace(-3, 0, size[2])[:, None]
+        q *= torch.logspace(-3, 0, size[2], device=q.device)[:, None]
         q[..., 0] *= 500.0
     return q.to(TORCH[dtype])
 
@@ -227,7 +273,8 @@ def _queries(shape: Shape, dtype: str, layout: str, generator: torch.Generator) 
 def _table(shape: Shape, generator: torch.Generator) -> torch.Tensor:
     """Pages of each request, all distinct and in random order; page 0 belongs to nobody."""
     width = shape.capacity // shape.page
-    ids = torch.randperm(shape.pages - 1, generator=generator)[: shape.requests * width] + 1
+    ids = torch.randperm(shape.pages - 1, generator=generator, device=generator.device)
+    ids = ids[: shape.requests * width] + 1
     return ids.view(shape.requests, width).to(torch.int32)
 
 
@@ -236,23 +283,31 @@ def _cache(
 ) -> torch.Tensor:
     """Random tokens where some row sees them, NaN everywhere else."""
     size = (shape.pages, shape.page, shape.heads, shape.columns)
-    cache = torch.full(size, math.nan, dtype=torch.float32)
+    cache = torch.full(size, math.nan, dtype=torch.float32, device=table.device).to(TORCH[dtype])
     for request in range(shape.requests):
-        keys = torch.arange(shape.first(request), shape.live(request))
+        keys = torch.arange(shape.first(request), shape.live(request), device=table.device)
         page = table[request, keys // shape.page].long()
-        fresh = torch.randn((len(keys), *size[2:]), generator=generator).clamp(-4, 4)
-        cache[page, keys % shape.page] = fresh
-    return cache.to(TORCH[dtype])
+        fresh = torch.randn((len(keys), *size[2:]), generator=generator, device=table.device)
+        _bytes(cache)[page, keys % shape.page] = _bytes(fresh.clamp(-4, 4).to(cache.dtype))
+    return cache
+
+
+def _bytes(tensor: torch.Tensor) -> torch.Tensor:
+    """The tensor itself, fp8 as bytes: indexing is not there for fp8 everywhere."""
+    return tensor.view(torch.uint8) if tensor.element_size() == 1 else tensor
 
 
 def _strange(shape: Shape, table: torch.Tensor) -> torch.Tensor:
     """The table with entries that no row needs replaced by ids outside the cache."""
     table = table.clone()
+    entries = torch.arange(table.shape[1], device=table.device)
+    strange = torch.where(entries % 2 == 0, *STRANGE_IDS).to(table.dtype)
     for request in range(shape.requests):
-        used = range(shape.first(request) // shape.page, -(-shape.live(request) // shape.page))
-        for entry in range(table.shape[1]):
-            if entry not in used or shape.first(request) >= shape.live(request):
-                table[request, entry] = STRANGE_IDS[entry % len(STRANGE_IDS)]
+        first, end = shape.first(request) // shape.page, -(-shape.live(request) // shape.page)
+        used = (entries >= first) & (entries < end)
+        if shape.first(request) >= shape.live(request):
+            used = torch.zeros_like(used)
+        table[request] = torch.where(used, table[request], strange)
     return table
 
 
@@ -320,25 +375,32 @@ def _attend(
     problem: Mapping[str, Any], shape: Shape, arguments: Mapping[str, Any]
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
     """out, lse, sqrt(sum p^2 v^2) and the absolute error of a score, each with the rows of q."""
-    q = arguments["q"].cpu().double()
-    caches = [arguments[name].cpu().float().double() for name in ("k_cache", "v_cache")]
-    table = arguments["block_table"].cpu().long()
+    q = arguments["q"].double()
+    caches = [arguments[name] for name in ("k_cache", "v_cache")]
+    table = arguments["block_table"].long()
     k_scale = arguments["k_scale"].item() if "k_scale" in arguments else 1.0
     v_scale = arguments["v_scale"].item() if "v_scale" in arguments else 1.0
     scale = problem["softmax"] * k_scale
     out, spread = torch.zeros_like(q), torch.zeros_like(q)
-    lse = torch.full(q.shape[:-1], -math.inf, dtype=torch.float64)
-    score_error = torch.zeros((*q.shape[:-1], 1), dtype=torch.float64)
+    lse = torch.full(q.shape[:-1], -math.inf, dtype=torch.float64, device=q.device)
+    score_error = torch.zeros((*q.shape[:-1], 1), dtype=torch.float64, device=q.device)
     # what is left of a product after the casts of q and k: fp16 and bf16 hold their sources, fp32 sums them
     unit = 2.0**-24 if problem["dtypes"]["q"] in ("bf16", problem["dtypes"]["operand"]) else 2.0**-8
     for request, row in itertools.product(range(shape.requests), range(shape.queries)):
         last = shape.live(request) - shape.queries + row
         first = 0 if shape.window is None else max(last - shape.window + 1, 0)
-        keys = torch.arange(first, max(last + 1, first))
+        keys = torch.arange(first, max(last + 1, first), device=q.device)
         if not len(keys):
             continue
         page, slot = table[request, keys // shape.page], keys % shape.page
-        k, v = (cache[page, slot].repeat_interleave(shape.group, dim=1) for cache in caches)
+        k, v = (
+            _bytes(cache)[page, slot]
+            .view(cache.dtype)
+            .float()
+            .double()
+            .repeat_interleave(shape.group, dim=1)
+            for cache in caches
+        )
         query = q[request, row]
         scores = torch.einsum("hd,nhd->hn", query, k) * scale
         magnitude = torch.einsum("hd,nhd->hn", query.abs(), k.abs()) * scale

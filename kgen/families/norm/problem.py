@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -15,7 +16,7 @@ from kgen.expr import Binary, Call, Expr, Name, Number, Unary, parse
 from kgen.expr.functions import ROW_FUNCTIONS
 from kgen.families.cases import expand, regime_of, values_of
 from kgen.families.memory import far_apart
-from kgen.runner.case import Case, Expected
+from kgen.runner.case import Case, Expected, Work
 
 TORCH = {"bf16": torch.bfloat16, "fp16": torch.float16, "fp32": torch.float32}
 ROUNDOFF = {"bf16": 2.0**-8, "fp16": 2.0**-11, "fp32": 2.0**-24}
@@ -48,12 +49,45 @@ def _case(problem: Mapping[str, Any], rows: int, columns: int, layout: str) -> C
     )
 
 
+def workloads(problem: Mapping[str, Any]) -> list[Case]:
+    """The spec's own `workloads.bench`."""
+    first = values_of(problem["axes"]["H"], ())[0]
+    points = [axes for axes, _ in expand(problem["workloads"]["bench"])]
+    found = [_case(problem, point["T"], point.get("H", first), "plain") for point in points]
+    named = [replace(one, name=f"T {one.axes['T']} H {one.axes['H']}") for one in found]
+    return list({case.name: case for case in named if case.regime is not None}.values())
+
+
+def work(problem: Mapping[str, Any], case: Case) -> Work:
+    """x and the weights read once, out written once; an operation for each node of the formula, for each element."""
+    rows, columns = case.axes["T"], case.axes["H"]
+    sizes = {
+        name: TORCH[kind].itemsize for name, kind in problem["dtypes"].items() if kind != "none"
+    }
+    moved = rows * columns * (sizes["x"] + sizes["out"]) + columns * sizes.get("weight", 0)
+    return Work(
+        moved, rows * columns * _operations(parse(problem["formula"], functions=ROW_FUNCTIONS))
+    )
+
+
+def _operations(node: Expr) -> int:
+    """Operators and functions of a formula."""
+    match node:
+        case Unary():
+            return 1 + _operations(node.operand)
+        case Binary():
+            return 1 + _operations(node.left) + _operations(node.right)
+        case Call():
+            return 1 + sum(map(_operations, node.arguments))
+    return 0
+
+
 def inputs(
     problem: Mapping[str, Any], case: Case, generator: torch.Generator, device: torch.device
 ) -> dict[str, torch.Tensor]:
     """Fresh arguments of the entry, by name."""
     rows, columns = case.axes["T"], case.axes["H"]
-    x = torch.randn((rows, columns), generator=generator)
+    x = torch.randn((rows, columns), generator=generator, device=generator.device)
     if case.layout == "large":
         x = x.sign() * 300.0
     elif case.layout == "tiny":
@@ -64,7 +98,7 @@ def inputs(
         x = torch.full_like(x, 0.25)
     found = {"x": _lay_out(x.to(TORCH[problem["dtypes"]["x"]]), case.layout, device)}
     if problem["dtypes"]["weight"] != "none":
-        weight = torch.randn((columns,), generator=generator) + 1.0
+        weight = torch.randn((columns,), generator=generator, device=generator.device) + 1.0
         found["weight"] = weight.to(TORCH[problem["dtypes"]["weight"]]).to(device)
     return {name: found[name] for name in problem["arguments"]}
 
@@ -86,9 +120,8 @@ def expected(
 ) -> dict[str, Expected]:
     """The formula in fp64; a kernel may differ by one rounding of the output and by fp32 sums over the row."""
     names: dict[str, Any] = {"EPS": problem["eps"], "H": float(case.axes["H"]), "weight": 1.0}
-    names |= {name: value.cpu().double() for name, value in arguments.items()}
+    names |= {name: value.double() for name, value in arguments.items()}
     out = _value(parse(problem["formula"], functions=ROW_FUNCTIONS), names)
-    dtype = TORCH[problem["dtypes"]["out"]]
     dtype = TORCH[problem["dtypes"]["out"]]
     if problem["tolerance"] != "auto":
         return {"out": Expected(out, float(problem["tolerance"]), 0.0, "as the spec says", dtype)}
@@ -127,7 +160,9 @@ def _value(node: Expr, names: Mapping[str, Any]) -> Any:
         case Binary() if node.op in _OPERATORS:
             return _OPERATORS[node.op](_value(node.left, names), _value(node.right, names))
         case Call(arguments=(argument,)):
-            value = torch.as_tensor(_value(argument, names), dtype=torch.float64)
+            value = torch.as_tensor(
+                _value(argument, names), dtype=torch.float64, device=names["x"].device
+            )
             if node.function in _REDUCTIONS:
                 return _REDUCTIONS[node.function](value)
             return getattr(torch, node.function)(value)

@@ -1,0 +1,264 @@
+"""`kgen ledger`: what the receipts of measuring runs say together, and whether they are what they were."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from kgen.cli.options import Json
+from kgen.cli.report import Report, reporting
+from kgen.cli.table import table
+from kgen.diagnostics import Diagnostic, KgenError, Place
+from kgen.evidence.defaults import FLOOR, MAX_REGRESSION, MIN_GAIN
+
+if TYPE_CHECKING:
+    from kgen.evidence.intervals import Ratio
+    from kgen.evidence.ledger import Attempt, Entry
+
+RECEIPTS = Path("benchmarks/receipts")
+
+ledger = typer.Typer(
+    help="Receipts of measuring runs: verifies, compares, lists and imports them.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+Receipts = Annotated[
+    list[Path] | None,
+    typer.Argument(
+        metavar="[PATH]...",
+        help=f"Receipts, or folders of them; {RECEIPTS} if left out.",
+        exists=True,
+    ),
+]
+Root = Annotated[
+    Path,
+    typer.Option(
+        "--root", metavar="DIR", help="Where the files that receipts name lie.", exists=True
+    ),
+]
+
+
+@ledger.command()
+def verify(paths: Receipts = None, root: Root = Path("."), as_json: Json = False) -> None:
+    """Checks offline that receipts are unchanged, follow from their samples, and belong to the files on disk."""
+    from kgen.evidence.verify import unchanged
+    from kgen.evidence.verify import verify as run
+
+    with reporting("ledger verify", as_json) as report:
+        found = _entries(paths)
+        report.diagnose(run(found, root))
+        report.say(_counted(found))
+        report.say(
+            "measured files that are on disk as they were: {} of {}".format(*unchanged(found, root))
+        )
+        report.values["receipts"] = [str(entry.path) for entry in found]
+
+
+@ledger.command()
+def best(paths: Receipts = None, root: Root = Path("."), as_json: Json = False) -> None:
+    """The fastest file for each shape and device: nothing flagged, unchecked, void or stale."""
+    from kgen.evidence.ledger import best as fastest
+    from kgen.evidence.plain import plain
+
+    header = ("problem", "shape", "device", "file", "time", "to its baseline", "receipt")
+    with reporting("ledger best", as_json) as report:
+        rows = fastest(_readable(report, paths), root)
+        report.values["best"] = plain(rows)
+        cells = (
+            [
+                *(one.problem, one.shape, one.device),
+                f"{one.candidate} ({', '.join((one.role, *one.marks))})",
+                *(f"{one.seconds * 1e6:8.2f} us", _ratio(one.to_baseline), _short(one.path)),
+            ]
+            for one in rows
+        )
+        for line in table(header, cells):
+            report.say(line)
+
+
+@ledger.command()
+def log(paths: Receipts = None, root: Root = Path("."), as_json: Json = False) -> None:
+    """Every attempt in the order of time, failed and void ones too."""
+    from kgen.evidence.ledger import log as attempts
+    from kgen.evidence.plain import plain
+
+    header = (
+        *("started", "problem", "device", "file", "to baseline", "to incumbent"),
+        *("decision", "receipt"),
+    )
+    with reporting("ledger log", as_json) as report:
+        rows = attempts(_readable(report, paths), root)
+        report.values["attempts"] = plain(rows)
+        cells = (
+            [
+                *(one.started, one.problem, one.device, one.candidate or "-"),
+                *(_ratio(one.to_baseline), _ratio(one.to_incumbent)),
+                _decision(one),
+                _short(one.path),
+            ]
+            for one in rows
+        )
+        for line in table(header, cells):
+            report.say(line)
+
+
+@ledger.command("import")
+def import_(
+    answer: Annotated[
+        Path,
+        typer.Argument(
+            metavar="ANSWER", help="JSON of a remote judge.", exists=True, dir_okay=False
+        ),
+    ],
+    mapping: Annotated[
+        Path,
+        typer.Option("--map", help="Where in it each thing stands.", exists=True, dir_okay=False),
+    ],
+    file: Annotated[
+        Path,
+        typer.Option("--file", help="The file that was judged.", exists=True, dir_okay=False),
+    ],
+    out: Annotated[
+        Path, typer.Option("-o", "--out", metavar="DIR", help="Where receipts lie.")
+    ] = RECEIPTS,
+    min_gain: Annotated[
+        float, typer.Option(help="Share that the aggregate must gain.", min=0, max=1)
+    ] = MIN_GAIN,
+    max_regression: Annotated[
+        float, typer.Option(help="Share of time that a shape may lose.", min=0, max=1)
+    ] = MAX_REGRESSION,
+    floor: Annotated[
+        float, typer.Option(help="Least half width of an interval, as a share.", min=0, max=0.5)
+    ] = FLOOR,
+    as_json: Json = False,
+) -> None:
+    """Takes a remote judge's answer into the ledger; gates apply as to a run of one's own."""
+    from kgen.evidence.gates import Requirements
+    from kgen.evidence.receipts import receipt, write
+    from kgen.evidence.report import report as lines
+
+    with reporting("ledger import", as_json) as report:
+        found = receipt(
+            _imported(answer, mapping, file, floor), Requirements(min_gain, max_regression)
+        )
+        try:
+            path = write(out / _folder(found.record.problem), found)
+        except OSError as error:
+            message = f"the receipt cannot be written: {error.strerror}"
+            hint = "give another folder with -o"
+            raise KgenError([Diagnostic("KG195", message, Place(str(out)), hint)]) from None
+        for line in lines(found):
+            report.say(line)
+        report.say(f"receipt: {path}")
+        report.values["receipt"] = str(path)
+        report.values["decision"] = found.decision and found.decision.decision
+        if found.decision is None or found.decision.decision == "rejected":
+            report.fail()
+
+
+def _imported(answer: Path, mapping: Path, file: Path, floor: float) -> Any:
+    """The import of an answer. Raises `KgenError` with everything that does not fit (KG957, KG958)."""
+    import yaml
+
+    from kgen import __version__
+    from kgen.evidence.imports import read_import
+    from kgen.evidence.mapping import mapped, read_mapping
+    from kgen.evidence.plain import ReadingError, digest, parse, plain
+    from kgen.evidence.sources import core_of
+
+    texts = {path: _text(path) for path in (answer, mapping, file)}
+    try:
+        where = read_mapping(yaml.safe_load(texts[mapping]))
+    except yaml.YAMLError as error:
+        told = " ".join(str(error).split())
+        raise KgenError(
+            [Diagnostic("KG957", f"it is no YAML: {told}", Place(str(mapping)))]
+        ) from None
+    except ReadingError as error:
+        raise KgenError(_misfits("KG957", error, mapping)) from None
+    try:
+        fields = mapped(where, parse(texts[answer]))
+        fields["started"] = fields["started"] or datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        whole = {
+            "kind": "import",
+            "schema": 1,
+            "kgen": __version__,
+            "floor": floor,
+            "file": file.as_posix(),
+            "bytes_sha256": digest(texts[file]),
+            "core_sha256": core_of(texts[file]),
+            "sources": {digest(texts[file]): texts[file]},
+            "result_sha256": digest(texts[answer]),
+            "mapping_sha256": digest(texts[mapping]),
+            **fields,
+        }
+        return read_import(plain(whole))
+    except ReadingError as error:
+        raise KgenError(_misfits("KG958", error, answer)) from None
+
+
+def _misfits(code: str, error: Any, path: Path) -> list[Diagnostic]:
+    return [Diagnostic(code, str(misfit), Place(str(path))) for misfit in error.misfits]
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_bytes().decode()
+    except UnicodeDecodeError as error:
+        message = f"it is no text in UTF-8 ({error.reason} at byte {error.start})"
+        raise KgenError([Diagnostic("KG958", message, Place(str(path)))]) from None
+
+
+def _readable(report: Report, paths: list[Path] | None) -> list[Entry]:
+    """The receipts at these paths; what is none is told."""
+    from kgen.evidence.verify import unreadable
+
+    found = _entries(paths)
+    report.diagnose(one for entry in found for one in unreadable(entry))
+    return found
+
+
+def _entries(paths: list[Path] | None) -> list[Entry]:
+    """The receipts at these paths. Wrong use where there is no folder to look into."""
+    from kgen.evidence.ledger import entries
+
+    if not paths and not RECEIPTS.is_dir():
+        message = f"there is no {RECEIPTS} here; name a folder of receipts"
+        raise typer.BadParameter(message, param_hint="PATH")
+    return entries(paths or [RECEIPTS])
+
+
+def _counted(found: list[Entry]) -> str:
+    tests = sum(entry.test is not None for entry in found)
+    return (
+        f"receipts of measuring: {len(found) - tests}, of tests: {tests} (named by their bundle and "
+        "not by content: git alone shows an edit of those)"
+    )
+
+
+def _decision(one: Attempt) -> str:
+    """What was decided, and why; nothing was where only times were measured."""
+    decided = f"{one.decision}{', stale' if one.stale else ''}"
+    return f"{decided}: {one.reason}" if one.reason else decided
+
+
+def _folder(problem: str) -> str:
+    """A folder's name for a problem's."""
+    return (
+        "".join(one if one.isalnum() or one in "._-" else "_" for one in problem).lstrip(".") or "_"
+    )
+
+
+def _ratio(found: Ratio | None) -> str:
+    if found is None:
+        return "-"
+    if found.low is None:
+        return f"{found.point:.3f}x"
+    return f"{found.point:.3f}x [{found.low:.3f}, {found.high:.3f}]"
+
+
+def _short(path: str) -> str:
+    return Path(path).stem[:12]

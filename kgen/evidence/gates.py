@@ -1,0 +1,169 @@
+"""Gates: what has to hold before a file replaces the best one so far, and the decision that follows.
+
+Without an incumbent the gates are against the baseline.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from kgen.evidence.analysis import Aggregate, Analysis
+from kgen.evidence.defaults import MAX_REGRESSION, MIN_GAIN
+from kgen.evidence.intervals import Ratio
+
+DIGITS = 9
+"""Decimals that count in a comparison; what is beyond them comes from the logarithms."""
+
+
+@dataclass(frozen=True)
+class Requirements:
+    """Shares: 0.03 is 3 %. The aggregate gains at least `min_gain`; no shape takes more than `max_regression` longer."""
+
+    min_gain: float = MIN_GAIN
+    max_regression: float = MAX_REGRESSION
+
+
+@dataclass(frozen=True)
+class Gate:
+    """One gate with its numbers; `reason` says them in words. A number is null where there is none to compare."""
+
+    name: Literal["run", "flags", "correct", "measured", "gain", "interval", "regression"]
+    required: float | None
+    found: float | None
+    status: Literal["passed", "failed", "not applicable"]
+    reason: str
+
+
+@dataclass(frozen=True)
+class Decision:
+    """`promoted` if every gate passed, `rejected` if one failed, `closed` if nothing could be concluded.
+
+    What is held against a file holds in a void run too; only times mean nothing there.
+    """
+
+    decision: Literal["promoted", "rejected", "closed"]
+    reason: str
+
+
+def requirements(
+    manifest: Mapping[str, Any], min_gain: float | None = None, max_regression: float | None = None
+) -> Requirements:
+    """What a manifest's `gates` ask for, each replaced by what the command line says; defaults where neither does."""
+    declared = Requirements(**manifest.get("gates", {}))
+    return Requirements(
+        declared.min_gain if min_gain is None else min_gain,
+        declared.max_regression if max_regression is None else max_regression,
+    )
+
+
+def judged(analysis: Analysis, requirements: Requirements) -> tuple[Gate, ...]:
+    """Every gate, in the order in which they are shown."""
+    if analysis.aggregate_of("candidate") is None:
+        raise ValueError("there is no candidate to judge")
+    return (
+        _run(analysis),
+        _none_of("flags", analysis.held, "nothing is held against it"),
+        _none_of("correct", analysis.unchecked, "every check before and after timing passed"),
+        _measured(analysis),
+        *_speed(analysis, requirements),
+    )
+
+
+def decide(gates: tuple[Gate, ...]) -> Decision:
+    """What follows from gates."""
+    failed = [gate for gate in gates if gate.status == "failed"]
+    names = {gate.name for gate in failed}
+    if "run" in names and "flags" not in names:
+        return Decision("closed", failed[0].reason)
+    if failed:
+        return Decision("rejected", "; ".join(f"{gate.name}: {gate.reason}" for gate in failed))
+    return Decision("promoted", "every gate passed")
+
+
+def _run(analysis: Analysis) -> Gate:
+    reason = analysis.void and f"the run is void: {analysis.void}"
+    if not reason and analysis.incomplete:
+        reason = f"the run is incomplete: {analysis.incomplete}"
+    status = "failed" if reason else "passed"
+    return Gate("run", None, None, status, reason or "the baseline is as fast as itself")
+
+
+def _none_of(name: Literal["flags", "correct"], found: tuple[str, ...], none: str) -> Gate:
+    if not found:
+        return Gate(name, 0.0, 0.0, "passed", none)
+    more = f", and {len(found) - 1} more" if len(found) > 1 else ""
+    return Gate(name, 0.0, float(len(found)), "failed", found[0] + more)
+
+
+def _measured(analysis: Analysis) -> Gate:
+    """Whether every shape counts, for the candidate and for what it is compared with."""
+    for one in (analysis.aggregate_of("candidate"), analysis.aggregate_of("incumbent")):
+        if one is not None and (one.missing or one.to_baseline is None):
+            told = ", ".join(one.missing[:3]) or "any shape"
+            reason = f"{one.candidate} has no ratio at {told}"
+            return Gate("measured", 0.0, float(max(1, len(one.missing))), "failed", reason)
+    return Gate("measured", 0.0, 0.0, "passed", "every shape has a ratio")
+
+
+def _speed(analysis: Analysis, required: Requirements) -> Iterator[Gate]:
+    if analysis.void:
+        for name in ("gain", "interval", "regression"):
+            yield Gate(name, None, None, "not applicable", "nothing is concluded from a void run")
+        return
+    candidate, incumbent = map(analysis.aggregate_of, ("candidate", "incumbent"))
+    against = "the incumbent" if incumbent else "the baseline"
+    yield _gain(_compared(candidate, incumbent), required.min_gain, against)
+    yield _interval(candidate, incumbent or analysis.aggregate_of("again"), against)
+    yield _regression(analysis, required.max_regression, bool(incumbent), against)
+
+
+def _compared(one: Aggregate, incumbent: Aggregate | None) -> Ratio | None:
+    return one.to_incumbent if incumbent else one.to_baseline
+
+
+def _gain(found: Ratio | None, min_gain: float, against: str) -> Gate:
+    required = 1 + min_gain
+    if found is None:
+        return Gate("gain", required, None, "failed", f"there is no ratio to {against}")
+    held = round(found.point, DIGITS) >= round(required, DIGITS)
+    word = "reaches" if held else "is below"
+    reason = f"the aggregate against {against}, {found.point:.4f}, {word} {required:.4f}"
+    return Gate("gain", required, found.point, _status(held), reason)
+
+
+def _interval(candidate: Aggregate, other: Aggregate | None, against: str) -> Gate:
+    """Whether the intervals of both, each against the baseline, lie apart.
+
+    The baseline's own interval is that of its second run.
+    """
+    mine, theirs = candidate.to_baseline, other.to_baseline if other else None
+    if mine is None or mine.low is None or theirs is None or theirs.high is None:
+        return Gate("interval", None, None, "failed", f"it or {against} has no interval")
+    held = round(mine.low, DIGITS) > round(theirs.high, DIGITS)
+    word = "above" if held else "not above"
+    reason = f"its lower end {mine.low:.4f} is {word} the upper end {theirs.high:.4f} of {against}"
+    return Gate("interval", theirs.high, mine.low, _status(held), reason)
+
+
+def _regression(analysis: Analysis, allowed: float, incumbent: bool, against: str) -> Gate:
+    rows = analysis.rows_of("candidate")
+    ratios = [(row.to_incumbent if incumbent else row.to_baseline, row.shape) for row in rows]
+    required = 1 / (1 + allowed)
+    missing = [shape for found, shape in ratios if found is None]
+    if missing or not ratios:
+        reason = f"there is no ratio to {against} at {', '.join(missing[:3]) or 'any shape'}"
+        return Gate("regression", required, None, "failed", reason)
+    worst, shape = min((found.point, shape) for found, shape in ratios)
+    held = round(worst, DIGITS) >= round(required, DIGITS)
+    lost = 1 / worst - 1
+    reason = (
+        f"the worst shape against {against}, {shape}, takes {abs(lost):.2%} "
+        f"{'more' if lost > 0 else 'less'} time; {allowed:.2%} more is allowed"
+    )
+    return Gate("regression", required, worst, _status(held), reason)
+
+
+def _status(held: bool) -> Literal["passed", "failed"]:
+    return "passed" if held else "failed"

@@ -1,0 +1,117 @@
+"""From a request to a receipt and its report."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from kgen.evidence.gates import Requirements
+from kgen.evidence.plain import ReadingError
+from kgen.evidence.record import Record
+from kgen.measure.coordinator import INTERRUPTED as INTERRUPTED_RUN
+from kgen.measure.coordinator import NoGpu, NoRun, Progress, Start, measure
+from kgen.measure.member import Member
+from kgen.measure.request import Request
+from kgen.measure.task import find_task
+from kgen.runner.bundle import BundleError
+from kgen.runner.problem import ProblemError
+
+GOOD, FINDINGS, NOTHING, INTERRUPTED = 0, 1, 2, 130
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a run gave: lines for a person, the exit code, where the receipt lies.
+
+    `problem` says in one line why there is no report; then there may still be a record.
+    """
+
+    code: int
+    lines: Sequence[str] = ()
+    receipt: Path | None = None
+    record: Record | None = None
+    problem: str = ""
+    no_gpu: bool = False
+
+
+def judged(
+    request: Request,
+    out: Path | None,
+    progress: Progress,
+    gates: tuple[float | None, float | None] = (None, None),
+    start: Start = Member,
+) -> Outcome:
+    """Measures, writes the receipt into `out` and reports.
+
+    `gates` are the least gain and the most that a shape may lose; None leaves them to the problem's spec.
+    Exit code 0 if nothing speaks against the file, 1 if a gate failed or the run is void, 2 if nothing could be
+    measured or concluded, 130 if it was interrupted.
+    """
+    try:
+        requirements = required(request, *gates)
+        record = measure(request, progress, start)
+    except (NoRun, BundleError, ProblemError) as error:
+        return Outcome(NOTHING, problem=str(error), no_gpu=isinstance(error, NoGpu))
+    except ReadingError as error:
+        return Outcome(NOTHING, problem=f"the record does not fit together: {error}")
+    finally:
+        progress("")
+    return concluded(record, out, requirements)
+
+
+def required(
+    request: Request, min_gain: float | None, max_regression: float | None
+) -> Requirements:
+    """What the gates require: as given, else as the spec of the problem has it. Raises `BundleError`."""
+    given = {"min_gain": min_gain, "max_regression": max_regression}
+    own = find_task(request.candidate, request.problem).manifest.get("gates", {})
+    known = {name: own[name] for name in given if name in own}
+    return Requirements(**{**known, **{n: one for n, one in given.items() if one is not None}})
+
+
+def concluded(record: Record, out: Path | None, requirements: Requirements) -> Outcome:
+    """The receipt of a record. Where scipy is missing the record is kept, and no conclusion is drawn."""
+    try:
+        from kgen.evidence.receipts import receipt, write
+        from kgen.evidence.report import report
+
+        found = receipt(record, requirements)
+    except ImportError as error:
+        path = _keep(record, out)
+        problem = f"{error.name} is missing here, so nothing is concluded; the record is in {path}"
+        return Outcome(NOTHING, tuple(raw(record)), path, record, problem)
+    path = write(out, found) if out else None
+    lines = [*report(found), *([f"receipt {path}"] if path else [])]
+    return Outcome(_code(record, found.decision), tuple(lines), path, record)
+
+
+def _code(record: Record, decision: object) -> int:
+    if record.incomplete == INTERRUPTED_RUN:
+        return INTERRUPTED
+    if decision is None:
+        return FINDINGS if record.flags or record.failures or record.incomplete else GOOD
+    return GOOD if decision.decision == "promoted" else FINDINGS
+
+
+def _keep(record: Record, out: Path | None) -> Path:
+    folder = out or Path(".")
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"record-{record.started.replace(':', '')}-{record.seed}.json"
+    path.write_text(record.text())
+    return path
+
+
+def raw(record: Record) -> list[str]:
+    """Medians without intervals: all that can be said without scipy."""
+    from statistics import median
+
+    lines = []
+    for shape in record.shapes:
+        for one in record.candidates:
+            turns = [turn for turn in record.turns if turn.shape == shape.name]
+            taken = [median(turn.seconds) for turn in turns if turn.candidate == one.name]
+            told = f"{median(taken) * 1e6:10.2f} us" if taken else "not measured"
+            lines.append(f"{shape.name:40} {one.role:10} {one.name:30} {told}")
+    lines += [f"{one.candidate}: {one.flag}: {one.message}" for one in record.flags]
+    return lines

@@ -1,0 +1,7 @@
+"""Returns another type."""
+
+FLAG = "wrong_output"
+
+
+def run(x, w, ids):
+    return (x * w + ids[:, None]).half()

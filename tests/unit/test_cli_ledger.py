@@ -1,0 +1,201 @@
+"""`kgen ledger`: what the receipts say together, for a person and for a program."""
+
+from __future__ import annotations
+
+import json
+import random
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "evidence"))
+
+from answers import ANSWER, MAPPING, changed  # noqa: E402
+from records import TEXTS, record  # noqa: E402
+
+from kgen.evidence.receipts import Receipt, receipt, write  # noqa: E402
+from kgen.evidence.record import Flag, Record  # noqa: E402
+
+
+def run(candidate: float, started: str, **changes: object) -> Record:
+    draw = random.Random(started)
+    seconds = {"candidate": candidate, "baseline": 2e-5, "again": 2e-5}
+    times = {
+        role: {"a": [one * (1 + draw.gauss(0, 0.002)) for _ in range(5)]}
+        for role, one in seconds.items()
+    }
+    return record(times, started=started, **changes)
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch) -> Path:
+    """A folder with three receipts, of a good file, of a flagged one and of a void run, and their files."""
+    monkeypatch.chdir(tmp_path)
+    Path("files").mkdir()
+    for role, text in TEXTS.items():
+        Path("files", f"{role}.py").write_text(text)
+    flag = (Flag("candidate", "a", "stale_pointer", "the old result"),)
+    for one in (
+        run(1e-5, "2026-05-31T12:00:00Z"),
+        run(5e-6, "2026-05-30T12:00:00Z", flags=flag),
+        replace(run(4e-6, "2026-06-01T12:00:00Z"), checks=()),
+    ):
+        keep(receipt(one))
+    return tmp_path
+
+
+def keep(found: Receipt) -> Path:
+    return write(Path("benchmarks/receipts/rms_small"), found)
+
+
+def test_verify_of_whole_receipts_exits_0(kgen, home):
+    told = kgen("ledger", "verify")
+    assert (told.code, told.err) == (0, "")
+    assert told.out.startswith("receipts of measuring: 3, of tests: 0")
+
+
+def test_verify_of_an_edited_one_exits_1_and_names_it(kgen, home):
+    path = next(Path("benchmarks/receipts/rms_small").iterdir())
+    path.write_text(path.read_text().replace('"seed":7', '"seed":8', 1))
+    told = kgen("ledger", "verify", "--json")
+    assert told.code == 1
+    found = json.loads(told.out)
+    assert found["ok"] is False and len(found["receipts"]) == 3
+    assert {(one["code"], one["file"]) for one in found["diagnostics"]} >= {("KG951", str(path))}
+
+
+def test_without_numpy_and_scipy_verify_says_that_it_did_not_compute(kgen, home, monkeypatch):
+    monkeypatch.setitem(sys.modules, "numpy", None)
+    told = kgen("ledger", "verify")
+    assert told.code == 1
+    assert told.err.count("KG959: its conclusions were not computed again") == 3
+
+
+def test_verify_takes_single_files_and_another_root(kgen, home):
+    path = next(Path("benchmarks/receipts/rms_small").iterdir())
+    Path("elsewhere").mkdir()
+    told = kgen("ledger", "verify", path, "--root", "elsewhere")
+    assert told.code == 0
+    assert told.err.count("KG955") == 2
+    assert told.out.startswith("receipts of measuring: 1,")
+    assert "measured files that are on disk as they were: 0 of 2\n" in told.out
+    told = kgen("ledger", "verify", path)
+    assert "measured files that are on disk as they were: 2 of 2\n" in told.out
+
+
+def test_the_committed_receipts_verify(kgen, root, monkeypatch):
+    """A measured file that has changed since is stale until a GPU is there again, and nothing else is allowed."""
+    monkeypatch.chdir(root)
+    told = json.loads(kgen("ledger", "verify", "--json").out)
+    findings = [one for one in told["diagnostics"] if one["severity"] == "finding"]
+    measured = [one for one in findings if "/measured/" in one["file"] and one["code"] == "KG953"]
+    assert findings == measured
+
+
+def test_receipts_of_tests_are_checked_as_far_as_they_go(kgen, root, home):
+    source = next(root.glob("benchmarks/receipts/tests/*rms_odd*.json"))
+    data = json.loads(source.read_text())
+    folder = Path("tests")
+    folder.mkdir()
+    folder.joinpath("a.json").write_text(
+        json.dumps(changed(data, "cases", 0, "status", to="failed"))
+    )
+    folder.joinpath("b.json").write_text(json.dumps(changed(data, "core_sha256", to="0" * 64)))
+    folder.joinpath("c.json").write_text(json.dumps(changed(data, "cases", to=...)))
+    told = json.loads(kgen("ledger", "verify", "tests", "--root", root, "--json").out)
+    codes = [(one["file"], one["code"]) for one in told["diagnostics"]]
+    assert codes == [
+        ("tests/a.json", "KG952"),
+        ("tests/b.json", "KG953"),
+        ("tests/c.json", "KG950"),
+    ]
+
+
+def test_best_takes_neither_a_flagged_nor_an_unchecked_nor_a_void_row(kgen, home):
+    (only,) = json.loads(kgen("ledger", "best", "--json").out)["best"]
+    assert (only["shape"], only["device"], only["candidate"]) == ("a", "NVIDIA H200", "candidate")
+    assert only["seconds"] == pytest.approx(1e-5, rel=0.01)
+    assert " 10.0" in kgen("ledger", "best").out
+
+
+def test_best_takes_no_row_of_a_stale_receipt(kgen, home):
+    Path("files/candidate.py").write_text("def run(x):\n    return x\n")
+    assert json.loads(kgen("ledger", "best", "--json").out)["best"] == []
+
+
+def test_best_takes_no_row_of_a_file_that_changed_since(kgen, home):
+    slow = keep(receipt(run(1e-4, "2026-06-02T12:00:00Z")))
+    (only,) = json.loads(kgen("ledger", "best", slow, "--json").out)["best"]
+    assert only["candidate"] == "baseline"
+    Path("files/baseline.py").write_text("def run(x):\n    return x\n")
+    (only,) = json.loads(kgen("ledger", "best", slow, "--json").out)["best"]
+    assert only["candidate"] == "candidate"
+
+
+def test_best_is_the_fastest_of_several(kgen, home):
+    keep(receipt(run(9e-6, "2026-06-02T12:00:00Z")))
+    (only,) = json.loads(kgen("ledger", "best", "--json").out)["best"]
+    assert only["seconds"] == pytest.approx(9e-6, rel=0.01)
+
+
+def test_log_shows_every_attempt_in_the_order_of_time(kgen, home):
+    attempts = json.loads(kgen("ledger", "log", "--json").out)["attempts"]
+    assert [one["decision"] for one in attempts] == ["rejected", "promoted", "closed"]
+    assert "stale_pointer at a: the old result" in attempts[0]["reason"]
+    assert "the baseline is not sound" in attempts[2]["reason"]
+    told = kgen("ledger", "log").out.splitlines()
+    assert [line.split()[0] for line in told[1:]] == [one["started"] for one in attempts]
+
+
+def test_log_marks_what_is_stale_and_names_what_it_cannot_read(kgen, home):
+    Path("files/candidate.py").write_text("def run(x):\n    return x\n")
+    Path("benchmarks/receipts/broken.json").write_text("{")
+    told = kgen("ledger", "log")
+    assert told.out.count(", stale: ") == 3
+    assert "benchmarks/receipts/broken.json: KG950: it is no receipt" in told.err
+    assert told.code == 1
+
+
+def test_without_a_folder_of_receipts_the_use_is_wrong(kgen, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    told = kgen("ledger", "verify")
+    assert told.code == 2
+    assert "name a folder of receipts" in told.err
+
+
+@pytest.fixture
+def answer(home) -> list[str]:
+    Path("answer.json").write_text(json.dumps(ANSWER))
+    Path("map.yaml").write_text(json.dumps(MAPPING))
+    return ["answer.json", "--map", "map.yaml", "--file", "files/candidate.py"]
+
+
+def test_an_import_becomes_a_receipt_that_verifies(kgen, answer):
+    told = kgen("ledger", "import", *answer, "--json")
+    found = json.loads(told.out)
+    assert Path(found["receipt"]).parent.as_posix() == "benchmarks/receipts/rms"
+    assert kgen("ledger", "verify").code == 0
+    best = json.loads(kgen("ledger", "best", "--json").out)["best"]
+    assert {(one["problem"], one["shape"]) for one in best} >= {("rms", "B 1"), ("rms", "B 8")}
+
+
+def test_an_import_prints_the_table_and_its_decision_is_the_exit_code(kgen, answer):
+    told = kgen("ledger", "import", *answer, "--min-gain", "0.6")
+    assert told.code == 1
+    assert "rms, scored by timer 2 in job 4711; 3 more answers left" in told.out
+    assert "rejected: gain: the aggregate against the baseline, 1.5000, is below 1.6000" in told.out
+    assert told.out.splitlines()[-1].startswith("receipt: benchmarks/receipts/rms/")
+
+
+def test_an_import_that_does_not_fit_writes_nothing(kgen, answer):
+    Path("answer.json").write_text(json.dumps({"error": "queue full"}))
+    told = kgen("ledger", "import", *answer)
+    assert told.code == 1
+    assert "answer.json: KG958: job: there is '/job/id', and there is no 'job'" in told.err
+    Path("map.yaml").write_text("unit: [")
+    assert "map.yaml: KG957: it is no YAML" in kgen("ledger", "import", *answer).err
+    Path("map.yaml").write_text("unit: us")
+    assert "map.yaml: KG957: job: there is nothing" in kgen("ledger", "import", *answer).err
+    assert not Path("benchmarks/receipts/rms").exists()

@@ -1,0 +1,190 @@
+"""A remote judge's answer becomes a receipt through a mapping, and what does not fit is named."""
+
+from __future__ import annotations
+
+import copy
+import math
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "evidence"))
+
+from answers import ANSWER, MAPPING, TIME, changed  # noqa: E402
+
+from kgen.evidence.imports import Imported, analyse_import, read_import  # noqa: E402
+from kgen.evidence.mapping import follow, mapped, read_mapping  # noqa: E402
+from kgen.evidence.plain import ReadingError, digest, plain  # noqa: E402
+from kgen.evidence.receipts import parse_receipt, receipt  # noqa: E402
+
+TEXT = "def run(x):\n    return x\n"
+
+
+def imported(answer: Any = ANSWER, mapping: Any = MAPPING) -> Imported:
+    own = {
+        "kind": "import",
+        "schema": 1,
+        "kgen": "0.0.0",
+        "floor": 0.015,
+        "file": "submission.py",
+        "bytes_sha256": digest(TEXT),
+        "core_sha256": "0" * 64,
+        "sources": {digest(TEXT): TEXT},
+        "result_sha256": "1" * 64,
+        "mapping_sha256": "2" * 64,
+    }
+    return read_import(plain({**own, **mapped(read_mapping(mapping), answer)}))
+
+
+def test_everything_that_the_answer_says_is_taken():
+    found = imported()
+    assert (found.job, found.evaluator, found.mode) == ("4711", "timer 2", "scored")
+    assert (found.problem, found.device, found.quota_left) == ("rms", "NVIDIA H100", 3)
+    assert [shape.name for shape in found.shapes] == ["B 1", "B 8"]
+    time = found.shapes[1].baseline
+    assert (time.seconds, time.low, time.high) == pytest.approx((3e-5, 2.99e-5, 3.01e-5))
+    assert [(case.name, case.passed) for case in found.cases] == [("small", True), ("large", True)]
+
+
+def test_the_interval_of_a_ratio_combines_those_of_its_times():
+    row = analyse_import(imported()).row("candidate", "B 1")
+    assert row.to_baseline.point == pytest.approx(1.5)
+    # 1 % and 0.67 % make 1.2 %, which the floor of 1.5 % is above
+    assert row.to_baseline.low == pytest.approx(1.5 * 0.985)
+    wide = changed(ANSWER, "rows", 0, "ours", "ci", to=[9.0, 11.0])
+    row = analyse_import(imported(wide)).row("candidate", "B 1")
+    below = math.hypot(math.log(11 / 10), math.log(15 / 14.9))
+    assert row.to_baseline.low == pytest.approx(1.5 * math.exp(-below))
+
+
+def test_gates_work_on_imports():
+    found = receipt(imported())
+    told = {gate.name: gate.status for gate in found.gates}
+    # the judge tells no second run of the baseline, so its own interval is not known
+    assert told["gain"] == "passed" and told["regression"] == "passed"
+    assert parse_receipt(found.text()) == found
+
+
+def with_incumbent() -> Imported:
+    answer = copy.deepcopy(ANSWER)
+    for row, mid in zip(answer["rows"], (13.0, 26.0)):
+        row["best"] = {"mid": mid, "ci": [mid - 0.1, mid + 0.1]}
+    incumbent = {key: place.format("best") for key, place in TIME.items()}
+    return imported(answer, changed(MAPPING, "shapes", "incumbent", to=incumbent))
+
+
+def test_an_import_with_an_incumbent_can_be_promoted():
+    found = receipt(with_incumbent())
+    assert (found.decision.decision, [g.status for g in found.gates]) == (
+        "promoted",
+        ["passed"] * 7,
+    )
+
+
+def test_a_judge_that_tells_no_intervals_promotes_nothing():
+    mapping = copy.deepcopy(MAPPING)
+    for role in ("candidate", "baseline"):
+        del mapping["shapes"][role]["low"], mapping["shapes"][role]["high"]
+    found = receipt(imported(mapping=mapping))
+    assert found.analysis.row("candidate", "B 1").word == "no interval"
+    assert found.decision.decision == "rejected"
+
+
+def test_a_check_counts_no_time():
+    found = receipt(imported(changed(ANSWER, "type", to="test")))
+    assert (found.decision.decision, "only checked" in found.decision.reason) == ("closed", True)
+
+
+def test_a_check_without_any_shape_is_decided_too():
+    found = receipt(imported(changed(changed(ANSWER, "type", to="test"), "rows", to=[])))
+    assert found.decision.decision == "closed"
+    wrong = changed(ANSWER, "tests", 0, "ok", to=False)
+    found = receipt(imported(changed(changed(wrong, "type", to="test"), "rows", to=[])))
+    assert found.decision.decision == "rejected"
+
+
+def test_a_case_that_did_not_pass_rejects_the_file_in_a_check_too():
+    wrong = changed(ANSWER, "tests", 1, "ok", to=False)
+    for answer in (wrong, changed(wrong, "type", to="test")):
+        found = receipt(imported(answer))
+        assert found.decision.decision == "rejected"
+        assert "flags: case large: false" in found.decision.reason
+
+
+def test_a_flag_of_the_judge_rejects_the_file():
+    found = receipt(imported(changed(ANSWER, "warnings", to=["cached output"])))
+    assert found.decision.reason.startswith("flags: cached output")
+    assert found.analysis.row("candidate", "B 1").word == "flagged"
+
+
+def test_a_judge_that_tells_no_case_shows_no_correctness():
+    found = receipt(imported(mapping=changed(MAPPING, "cases", to=...)))
+    assert "correct: the judge tells no case" in found.decision.reason
+
+
+def test_a_row_without_a_time_is_missing():
+    found = receipt(imported(changed(ANSWER, "rows", 0, "ours", "mid", to=None)))
+    assert found.analysis.aggregate_of("candidate").missing == ("B 1",)
+    assert found.decision.decision == "rejected"
+
+
+@pytest.mark.parametrize(
+    ("path", "to", "told"),
+    [
+        (("job",), ..., "job: there is '/job/id', and there is no 'job'; a pointer into"),
+        (("left",), "many", "quota_left: there is the text 'many' at '/left'; an integer"),
+        (
+            ("type",),
+            "other",
+            "mode: there is the text 'other' at '/type'; one of leaderboard, test",
+        ),
+        (("rows",), {}, "shapes.each: there is an object at '/rows'; a list belongs"),
+        (("rows", 1, "case"), None, "shapes.name of item 1: there is null at '/case'; a text"),
+        (
+            ("rows", 0, "ours", "ci"),
+            [9.9],
+            "shapes.candidate.high of item 0: there is '/ours/ci/1', and there is no item 1",
+        ),
+        (
+            ("rows", 0, "ours", "mid"),
+            "10",
+            "shapes.candidate.seconds of item 0: there is the text '10'",
+        ),
+        (("rows", 0, "ours", "mid"), -1, "low <= seconds <= high, from a picosecond"),
+        (("rows", 0, "ours", "mid"), 12, "low <= seconds <= high, from a picosecond"),
+        (("rows", 0, "case"), "B 8", "shapes[0].name: there is 'B 8' once more"),
+    ],
+    ids=str,
+)
+def test_an_answer_that_does_not_fit_is_told_by_the_key_of_the_mapping(path, to, told):
+    with pytest.raises(ReadingError) as raised:
+        imported(changed(ANSWER, *path, to=to))
+    assert told in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("path", "to", "told"),
+    [
+        (("unit",), "minutes", "unit: there is the text 'minutes'; one of 's', 'ms', 'us', 'ns'"),
+        (("job",), ..., "job: there is nothing; a text belongs"),
+        (("jobs",), "/a", "jobs: there is an unknown key; only mapping, unit"),
+        (("mapping",), 2, "mapping: there is the number 2; 1 belongs"),
+        (("shapes", "each"), ..., "shapes.each: there is nothing"),
+        (("shapes", "candidate", "mid"), "/a", "shapes.candidate.mid: there is an unknown key"),
+    ],
+    ids=str,
+)
+def test_a_mapping_that_is_none_is_told_by_its_key(path, to, told):
+    with pytest.raises(ReadingError) as raised:
+        read_mapping(changed(MAPPING, *path, to=to))
+    assert told in str(raised.value)
+
+
+def test_pointers_are_those_of_rfc_6901():
+    document = {"a/b": 1, "m~n": 2, "list": ["x", {"": 3}]}
+    assert [follow(document, p) for p in ("/a~1b", "/m~0n", "/list/0", "/list/1/", "")] == [
+        *(1, 2, "x", 3),
+        document,
+    ]

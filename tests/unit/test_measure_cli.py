@@ -1,0 +1,131 @@
+"""`kgen bench` and `kgen judge`: what they say where no GPU is, the static estimate, and a whole judgement on the host."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from kgen.cli.measuring import seconds
+from kgen.evidence.gates import Requirements
+from kgen.evidence.receipts import parse_receipt
+from kgen.measure import coordinator, judge
+from kgen.measure.device import HOST
+from kgen.measure.gathered import _revision
+from kgen.measure.request import Request
+
+FILES = Path(__file__).parents[1] / "measure"
+sys.path.insert(0, str(FILES))
+
+from here import Here  # noqa: E402
+
+BUNDLE = "generated/norm/rms_4096"
+
+
+@pytest.fixture
+def no_gpu(monkeypatch):
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+
+
+def test_without_a_gpu_bench_says_so_in_one_line(kgen, root, no_gpu):
+    told = kgen("bench", root / BUNDLE)
+    assert told.code == 2
+    assert told.out == ""
+    assert told.err == (
+        "kgen bench: this machine has no GPU that torch sees; "
+        f"`kgen bench {root / BUNDLE} --estimate` computes a static estimate\n"
+    )
+
+
+def test_the_estimate_is_labelled_and_follows_from_bytes(kgen, root):
+    told = kgen("bench", root / BUNDLE, "--estimate")
+    assert told.code == 0
+    assert told.out.startswith("static estimate, not a measurement: compulsory bytes at the read")
+    found = json.loads(kgen("bench", root / BUNDLE, "--estimate", "--json").out)["estimate"]
+    largest = found["shapes"][-1]
+    assert largest["bytes"] == 2 * 4096 * 4096 * 2 + 2 * 4096
+    assert largest["seconds"] == pytest.approx(largest["bytes"] / 4.61e12)
+    assert largest["launches"] == 1
+
+
+def test_a_file_without_a_problem_is_refused(kgen):
+    plain = FILES / "files" / "plain.py"
+    told = kgen("judge", plain, "--against", plain)
+    assert told.code == 2
+    assert (
+        "nothing says what it computes; name a bundle or a problem file with --problem" in told.err
+    )
+
+
+def test_a_budget_has_a_unit(kgen):
+    assert [seconds(text) for text in ("60s", "5m", "0.5h", "7")] == [60.0, 300.0, 1800.0, 7.0]
+    plain = FILES / "files" / "plain.py"
+    assert kgen("judge", plain, "--against", plain, "--budget", "soon").code == 2
+
+
+def test_a_judgement_leaves_a_receipt_that_reads_back(tmp_path):
+    plain, wrong = (str(FILES / name) for name in ("files/plain.py", "cheats/wrong.py"))
+    options = {
+        "problem": str(FILES / "problem.py"),
+        "device": HOST,
+        "shapes": "ROWS 4",
+        "rounds": 5,
+    }
+    outcome = judge.judged(
+        Request(wrong, plain, seed=1, **options), tmp_path, lambda text: None, start=Here
+    )
+    assert outcome.code == 1
+    found = parse_receipt(outcome.receipt.read_text())
+    assert outcome.receipt.stem == found.name
+    assert {(one.candidate, one.flag) for one in found.record.flags} == {("wrong", "wrong_output")}
+    assert found.decision.decision != "promoted"
+    assert any("wrong_output" in line for line in outcome.lines)
+
+
+def test_files_are_named_from_where_the_run_was_started(tmp_path, monkeypatch):
+    """So that the receipt finds them on another machine, and no folder of this one is in it."""
+    monkeypatch.chdir(FILES.parent)
+    raises = tmp_path / "raises.py"
+    raises.write_text(f"def run(x, w, ids):\n    raise ValueError({str(FILES / 'problem.py')!r})\n")
+    plain = str(FILES / "files" / "plain.py")
+    options = {"problem": str(FILES / "problem.py"), "device": HOST, "shapes": "ROWS 4"}
+    record = coordinator.measure(
+        Request(plain, peers=[str(raises)], rounds=5, **options), start=Here
+    )
+    named = [one.file for one in record.candidates]
+    assert named == ["measure/files/plain.py"] * 2 + [str(raises)]
+    assert record.failures[0].message == "ValueError: measure/problem.py"
+
+
+def test_a_revision_is_told_only_of_a_file_that_it_has(tmp_path):
+    git = ["git", "-C", str(tmp_path), "-c", "user.name=a", "-c", "user.email=a@b"]
+    file = tmp_path / "one.py"
+    file.write_text("def run(x):\n    return x\n")
+    assert _revision(file) is None
+    for command in (["init", "-q"], ["add", "one.py"], ["commit", "-qm", "one"]):
+        subprocess.run([*git, *command], check=True)
+    head = subprocess.run([*git, "rev-parse", "HEAD"], capture_output=True, text=True).stdout
+    assert _revision(file) == head.strip()
+    file.write_text("def run(x):\n    return -x\n")
+    assert _revision(file) is None
+
+
+def test_without_scipy_the_record_is_kept_and_nothing_is_concluded(tmp_path, monkeypatch):
+    plain = str(FILES / "files" / "plain.py")
+    options = {
+        "problem": str(FILES / "problem.py"),
+        "device": HOST,
+        "shapes": "ROWS 4",
+        "rounds": 5,
+    }
+    record = coordinator.measure(Request(plain, seed=1, **options), start=Here)
+    monkeypatch.setitem(sys.modules, "scipy", None)
+    monkeypatch.setitem(sys.modules, "scipy.stats", None)
+    outcome = judge.concluded(record, tmp_path, Requirements())
+    assert outcome.code == 2
+    assert "scipy is missing here" in outcome.problem.replace("scipy.stats", "scipy")
+    assert json.loads(outcome.receipt.read_text())["kind"] == "measurement"
+    assert any("us" in line for line in outcome.lines)

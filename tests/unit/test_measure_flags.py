@@ -1,0 +1,108 @@
+"""Each flag is raised by a planted cheat and by no honest file; in this process, on the host."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+from kgen.measure.device import HOST
+from kgen.measure.session import Session
+from kgen.runner.outputs import WrongReturn
+
+FILES = Path(__file__).parents[1] / "measure"
+CHEATS = sorted((FILES / "cheats").glob("*.py"))
+ENDS_ITS_PROCESS = ("crash", "timeout")
+HONEST = {
+    "plain": "problem",
+    "workspace": "problem",
+    "prepared": "problem",
+    "planned": "problem",
+    "fused": "problem_fused",
+}
+KEPT = "prepare() gives 'plan', a Plan that cannot be given other values in place"
+NOT_RUN = {
+    "prepared": {
+        "inputs written just before the call: prepare() computes 'shifts' from the inputs"
+    },
+    "planned": {
+        f"other data at the same addresses: {KEPT}",
+        f"inputs written just before the call: {KEPT}",
+        f"other data under the graph: {KEPT}",
+    },
+}
+
+
+def flag_of(file: Path) -> str:
+    """What a cheat says that it should be flagged with."""
+    for node in ast.parse(file.read_text()).body:
+        if isinstance(node, ast.Assign) and node.targets[0].id == "FLAG":
+            return node.value.value
+    raise AssertionError(f"{file} names no flag")
+
+
+def session(file: Path, problem: str, may_omit: bool = False) -> Session:
+    found = Session()
+    found.open(
+        {
+            "device": HOST,
+            "memory_share": 0.1,
+            "task": [str(file), str(FILES / f"{problem}.py")],
+        },
+        print,
+    )
+    found.load({"file": str(file), "may_omit": may_omit}, print)
+    return found
+
+
+def judged(
+    file: Path, problem: str, eager: bool = False, may_omit: bool = False
+) -> tuple[dict, list, dict]:
+    """Flags, checks and what `begin` answered, of the first shape."""
+    one = session(file, problem, may_omit)
+    shape = one.shapes({}, print)["shapes"][0]
+    begun = one.begin(
+        {"shape": shape["name"], "seed": 5, "sets": 3, "rounds": 0, "eager": eager}, print
+    )
+    if begun["rounds"]:
+        assert len(one.turn({"replays": 2}, print)["seconds"]) == 2
+    ended = one.end({"seed": 5}, print)
+    return {**begun["flags"], **ended["flags"]}, begun["checks"] + ended["checks"], begun
+
+
+@pytest.mark.parametrize("name", HONEST)
+def test_an_honest_file_raises_no_flag(name):
+    flags, checks, begun = judged(FILES / "files" / f"{name}.py", HONEST[name])
+    assert flags == {}
+    assert len(checks) >= 6
+    assert {check["status"] for check in checks} - {"not run"} == {"passed"}
+    assert told_not_run(checks) == NOT_RUN.get(name, set())
+    assert begun["rounds"] >= 1
+
+
+def told_not_run(checks: list) -> set[str]:
+    """Why checks were not run."""
+    skipped = [check for check in checks if check["status"] == "not run"]
+    assert all(one["worst"] is None for one in skipped)
+    failures = [failure for check in skipped for failure in check["failures"]]
+    assert {failure["code"] for failure in failures} <= {"KG917"}
+    return {failure["message"] for failure in failures}
+
+
+def test_only_what_others_are_compared_with_may_leave_out_an_output():
+    file = FILES / "files" / "leaves_out.py"
+    flags, checks, _ = judged(file, "problem_fused", may_omit=True)
+    assert flags == {} and {check["status"] for check in checks} == {"passed"}
+    with pytest.raises(WrongReturn, match="output 'sums' is a NoneType, not a tensor"):
+        judged(file, "problem_fused")
+
+
+@pytest.mark.parametrize(
+    "file",
+    [one for one in CHEATS if flag_of(one) not in ENDS_ITS_PROCESS],
+    ids=lambda one: one.stem,
+)
+def test_a_planted_cheat_is_flagged(file):
+    flags, _, _ = judged(file, "problem")
+    assert flag_of(file) in flags, flags
