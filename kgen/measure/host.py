@@ -69,7 +69,7 @@ class Host:
 
     def allocated(self) -> int:
         gc.collect()
-        tensors = (one for one in gc.get_objects() if type(one) is torch.Tensor)
+        tensors = (one for one in gc.get_objects() if _has_storage(one))
         storages = (one.untyped_storage() for one in tensors if one.device.type == "cpu")
         return sum({one.data_ptr(): one.nbytes() for one in storages}.values())
 
@@ -110,3 +110,10 @@ class Host:
             step()
             seconds.append(max(time.perf_counter() - start, 1e-9))
         return seconds
+
+
+def _has_storage(value: object) -> bool:
+    """Whether it is a tensor with memory of its own; what torch's transforms leave behind has none."""
+    return type(value) is torch.Tensor and not torch._C._functorch.is_functorch_wrapped_tensor(
+        value
+    )

@@ -129,7 +129,10 @@ class Trial:
         name = unlike(buffers.arguments, other.arguments)
         if name is not None:
             maker = "prepare()" if self.candidate.prepares else "the problem"
-            kind = type(buffers.arguments[name]).__name__
+            value = buffers.arguments[name]
+            if isinstance(value, torch.Tensor):
+                return f"{maker} gives {name!r}, which lies otherwise for other values"
+            kind = type(value).__name__
             return f"{maker} gives {name!r}, a {kind} that cannot be given other values in place"
         if self.candidate.prepares:
             name = unlike(_shared(buffers, other), other.inputs)

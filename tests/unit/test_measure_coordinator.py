@@ -96,6 +96,7 @@ def test_a_file_that_raises_or_is_not_available_has_a_row_without_times(tmp_path
     assert {turn.candidate for turn in record.turns} == {"base", "the baseline again"}
 
 
+@pytest.mark.full
 def test_files_that_crash_hang_or_hold_too_much_cost_themselves_only(tmp_path):
     """In real processes: of three that go wrong, none takes the run with it."""
     grabs = "import time\nheld = bytearray(b'x') * 2**30\ntime.sleep(60)\n" + PLAIN

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import torch
 
 from kgen.evidence.receipts import parse_receipt
 from kgen.measure.judge import judged
@@ -50,9 +52,13 @@ MICROSECONDS = [100.0]
 
 
 @pytest.fixture(autouse=True)
-def few_sets(monkeypatch) -> None:
-    """A cache so small that two input sets exceed it."""
+def small(monkeypatch) -> Iterator[None]:
+    """A cache so small that two input sets exceed it, and no threads for tensors that are as small."""
     monkeypatch.setattr(slow_host.Scripted, "l2_bytes", 2**10)
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
 
 
 @pytest.fixture

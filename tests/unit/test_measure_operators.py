@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from kgen.measure.compiles import Compiles
+from kgen.measure.host import Host
 from kgen.measure.operators import Operators, watched
 
 Q = torch.arange(128.0).reshape(1, 2, 4, 16) / 128
@@ -75,3 +76,10 @@ def test_looking_imports_no_compiler():
         "sys.exit('torch._dynamo' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0
+
+
+def test_what_a_transform_leaves_behind_holds_no_memory():
+    host, left = Host(0.1), []
+    rows = torch.ones(2, 300)
+    torch.vmap(lambda row: left.append(row) or row)(rows)
+    assert left and host.allocated() == rows.nbytes
