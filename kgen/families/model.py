@@ -86,16 +86,18 @@ class Contents:
 
 @dataclass(frozen=True)
 class ReadOnce:
-    """Elements that a launch reads exactly once each, and nothing else of that tensor.
+    """Elements that a launcher's kernels read exactly once each, and nothing else of that tensor.
 
     `over` has indices with their bounds, the upper one excluded; each may use those before it. For each combination the
-    element with coordinates `at` is read; these are expressions over the indices and over `lookups`.
+    element with coordinates `at` is read; these are expressions over the indices and over `lookups`. In several
+    `passes`, each statement that reads the tensor may read all of it, like one for a mean and one for what is scaled.
     """
 
     tensor: str
     over: Mapping[str, tuple[str, str]]
     at: tuple[str, ...]
-    lookups: Mapping[str, Lookup]
+    lookups: Mapping[str, Lookup] = field(default_factory=dict)
+    passes: bool = False
 
 
 @dataclass(frozen=True)

@@ -125,13 +125,14 @@ class Reads:
     """Elements of `tensor` that are to be read exactly once, and no others.
 
     One for each combination of the indices; `bounds` gives the lowest value of each and the one behind its highest,
-    for the indices before it.
+    for the indices before it. In several `passes` each statement may read all of them.
     """
 
     tensor: str
     indices: tuple[str, ...]
     at: tuple[Part | EntryOf, ...]
     bounds: Callable[[Mapping[str, Poly]], Mapping[str, tuple[Poly, Poly]]]
+    passes: bool = False
 
 
 @dataclass(frozen=True)

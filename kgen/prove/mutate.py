@@ -238,15 +238,15 @@ def grid_short(site: Site) -> Iterator[Edit]:
 
 
 def data_other(site: Site) -> Iterator[Edit]:
-    """Data that is not loaded counts as something else."""
+    """Data that is not loaded is no number: whatever is computed with it is none either."""
     for call in site.calls("load"):
         for keyword in call.keywords:
-            if keyword.arg == "other":
-                shown = ast.unparse(keyword.value)
-                if shown == "0.0":
-                    yield site.text.replaced(keyword.value, "1.0")
-                elif "inf" in shown:
-                    yield site.text.replaced(keyword.value, "0.0")
+            if keyword.arg == "other" and _is_data(ast.unparse(keyword.value)):
+                yield site.text.replaced(keyword.value, 'float("nan")')
+
+
+def _is_data(shown: str) -> bool:
+    return shown == "0.0" or "inf" in shown
 
 
 def scale_dropped(site: Site) -> Iterator[Edit]:

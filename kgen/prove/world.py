@@ -16,7 +16,7 @@ from kgen.prove.obligations.engine import Engine
 from kgen.prove.obligations.initialised import initialised
 from kgen.prove.obligations.masks import MaskVerdict, masks
 from kgen.prove.obligations.model import Obligation
-from kgen.prove.obligations.once import read_once, written_at_most_once, written_once
+from kgen.prove.obligations.once import all_read, written_at_most_once, written_once
 from kgen.prove.obligations.place import Place, places
 from kgen.prove.obligations.order import dependent, last_block
 from kgen.prove.obligations.stored import stored_value
@@ -155,7 +155,7 @@ def _whole(
             yield from initialised(engine, launcher, loads, stores)
     for reads in world.reads:
         loads = places(world.launches, readings, drawn, reads.tensor, ("load", "atomic"))
-        yield read_once(engine, launcher, reads, loads)
+        yield from all_read(engine, launcher, reads, loads)
 
 
 def _read_back(launcher: str, place: Place) -> Obligation:

@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from kgen.families.model import DTYPES, Accesses, Binding, Dim, Family, Tensor, Value
+from kgen.families.model import DTYPES, Accesses, Binding, Dim, Family, ReadOnce, Tensor, Value
 
 if TYPE_CHECKING:
     from kgen.diagnostics import Diagnostic
     from kgen.spec import Spec
 
+WHOLE_ROWS = ReadOnce("x", {"t": ("0", "T"), "h": ("0", "H")}, ("t", "h"), passes=True)
 FORMULAS = {"rms": "x * rsqrt(mean(x * x) + EPS) * weight"}
 
 
@@ -91,7 +92,7 @@ FAMILY = Family(
     check=_check,
     context=_context,
     problem=_problem,
-    accesses=lambda spec: Accesses(),
+    accesses=lambda spec: Accesses(reads=(WHOLE_ROWS,)),
     limits={"T": (1, 2**31 - 1), "H": (1, 2**30)},
     optional=frozenset({"weight"}),
 )

@@ -122,7 +122,7 @@ class Tensors:
             )
             for text in claim.at
         )
-        return Reads(claim.tensor, tuple(claim.over), at, bounds)
+        return Reads(claim.tensor, tuple(claim.over), at, bounds, claim.passes)
 
     def _part(self, text: str) -> Part:
         """`p`, `p // PAGE` or `p % PAGE`, perhaps behind one of the family's values: `START + p // PAGE`."""

@@ -116,8 +116,21 @@ def _slot(engine: Engine, place: Place, poly: Poly) -> list[tuple[Poly, Poly]] |
     return list(zip(where, table.extents))
 
 
-def read_once(engine: Engine, launcher: str, reads: Reads, found: Sequence[Place]) -> Obligation:
-    """Every element that a family declares is read exactly once, and no other."""
+def all_read(
+    engine: Engine, launcher: str, reads: Reads, found: Sequence[Place]
+) -> Iterator[Obligation]:
+    """Every element that a family declares is read exactly once, and no other: by all statements together, or in several
+    passes by each.
+    """
+    together = _read_once(engine, launcher, reads, found)
+    if together.status is Status.PROVED or not reads.passes or len(found) < 2:
+        yield together
+        return
+    for place in found:
+        yield _read_once(engine, launcher, reads, [place])
+
+
+def _read_once(engine: Engine, launcher: str, reads: Reads, found: Sequence[Place]) -> Obligation:
     says = (
         f"{reads.tensor} is read exactly once for each {', '.join(reads.indices)}, and nowhere else"
     )
