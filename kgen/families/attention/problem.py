@@ -93,7 +93,7 @@ def _edge_cases(problem: Mapping[str, Any], mode: str) -> list[Case]:
     points = list(itertools.product(values_of(problem["axes"]["B"], (1, 3)), queries, windows))
     if problem["outside"] == "fallback" and "values" in problem["axes"]["Q"]:
         # a number of tokens that no regime lists
-        points += [(b, max(queries) + 1, window) for b, _, window in points]
+        points += [(points[-1][0], max(queries) + 1, window) for window in windows]
     for b, q, window in dict.fromkeys(points):
         lengths = _edge_lengths(problem, q, window, mode)
         lengths += lengths[: -len(lengths) % b]
