@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import torch  # noqa: F401: the files import it, and nobody waits for this process yet
 import triton
 from triton._C.libtriton import ir
 from triton.compiler import ASTSource, make_backend
