@@ -98,6 +98,11 @@ def test_only_what_others_are_compared_with_may_leave_out_an_output():
         judged(file, "problem_fused")
 
 
+def test_an_output_is_a_plain_tensor():
+    with pytest.raises(WrongReturn, match="output 'out' is a Later, not a tensor"):
+        judged(FILES / "files" / "lazy_output.py", "problem")
+
+
 @pytest.mark.parametrize(
     "file",
     [one for one in CHEATS if flag_of(one) not in ENDS_ITS_PROCESS],
