@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import secrets
+from collections.abc import Callable, Sequence
 
+import torch
+
+from kgen.measure.probes import listed
 from kgen.measure.sets import rounds_for
 from kgen.measure.trial import Query, Trial
 from kgen.measure.verdict import Verdict
@@ -17,6 +21,13 @@ class Calls:
         self._queries = queries
         self._eager = eager
         self._last: object = None
+        self._kept: object = None
+        self._chosen = 0
+        self._overwritten = False
+        self._watched: Sequence[str] | None = None
+        self._ends: list[int] = []
+        self.other_launches = ""
+        """How the launches of a captured call differ from those of the eager one before; empty if none does."""
         self.rounds = 1
         self._step: Callable[[], None] = self._make
 
@@ -49,28 +60,76 @@ class Calls:
         return [one / self.number for one in self._trial.device.timed(self._step, replays)]
 
     def replayed(self, fresh: Query) -> tuple[Query, Verdict] | None:
-        """The last call's answer when its set holds other data, through the same graph; None if `unlike` says why not.
+        """The answers of the last call and of a chosen one when their sets hold other data, through the same graph, as
+        the worse verdict; None if `unlike` says why not.
 
-        Of the earlier calls nothing can be asked: a file may reuse the buffer that it returns.
+        Which call is chosen, no file can know. Where a file returns a buffer of its own, only the last call can be asked.
         """
-        query = self._trial.refill(self._queries[-1], fresh)
-        if query is None:
+        last, chosen = (self._trial.refill(one, fresh) for one in self._asked())
+        if last is None or chosen is None:
             return None
         with self._trial.device.eager():
             self._step()
         self._trial.device.settle()
-        return query, self._trial.judge(self._trial.named(self._last, query), query)
+        answers = [(last, self._last)]
+        if not self._overwritten:
+            answers.append((chosen, self._kept))
+        found = [
+            (query, self._trial.judge(self._trial.named(result, query), query))
+            for query, result in answers
+        ]
+        return next((one for one in found if one[1].flag), found[0])
 
     def unlike(self, fresh: Query) -> str:
-        """What keeps other data out of the last set; empty if nothing does."""
-        return self._trial.unlike(self._queries[-1], fresh)
+        """What keeps other data out of the sets that are asked; empty if nothing does."""
+        return next(filter(None, (self._trial.unlike(one, fresh) for one in self._asked())), "")
+
+    def _asked(self) -> tuple[Query, Query]:
+        """The sets of the last and of the chosen call."""
+        return self._queries[-1], self._queries[self._chosen % len(self._queries)]
 
     def _capture(self) -> None:
         self._step = self._make
-        if not self._eager:
-            self._step = self._trial.device.capture(self._make)
+        if self._eager:
+            return
+        device, operators = self._trial.device, not self._trial.compiles.graphs
+        self._chosen = secrets.randbelow(self.number)
+        with device.launches(operators) as eager:
+            self._trial.call(self._queries[0])
+        with device.launches(operators) as captured:
+            self._watched, self._ends = captured, []
+            self._step = device.capture(self._make)
+        self._watched = None
+        self.other_launches = _unlike(tuple(eager), captured, self._ends)
 
     def _make(self) -> None:
-        for _ in range(self.rounds):
-            for query in self._queries:
-                self._last = self._trial.candidate.call(query.arguments)
+        """The calls; while they are captured, also where the launches of each end."""
+        chosen = self._queries[self._chosen % len(self._queries)]
+        self._overwritten = False
+        for number in range(self.number):
+            query = self._queries[number % len(self._queries)]
+            self._last = self._trial.candidate.call(query.arguments)
+            if self._watched is not None:
+                self._ends.append(len(self._watched))
+            if number == self._chosen:
+                self._kept = self._last
+            elif number > self._chosen and query is not chosen:
+                self._overwritten |= bool(_storages(self._last) & _storages(self._kept))
+
+
+def _unlike(eager: tuple[str, ...], captured: Sequence[str], ends: Sequence[int]) -> str:
+    """How the launches of one of the captured calls, which end at these places, are not those of the eager one."""
+    for number, (start, end) in enumerate(zip((0, *ends), ends)):
+        found = tuple(captured[start:end])
+        if found != eager:
+            return (
+                f"call {number + 1} of {len(ends)} in the graph launched {listed(found)}, "
+                f"an eager one {listed(eager)}"
+            )
+    return ""
+
+
+def _storages(result: object) -> set[int]:
+    """Where the tensors that a call returned lie."""
+    every = result if isinstance(result, (tuple, list)) else (result,)
+    return {one.untyped_storage().data_ptr() for one in every if isinstance(one, torch.Tensor)}

@@ -22,6 +22,9 @@ from kgen.runner.case import Case
 SEEDS = 8
 """How many seeds a shape may use; those of two shapes or turns never meet."""
 
+DISTINCT = 16
+"""How many input sets have values of their own, so that no answer is that of the call before; more are copies of those."""
+
 Emit = Callable[[dict], None]
 
 
@@ -122,7 +125,7 @@ class Session:
         answer = {"rounds": 0, "seconds": 0.0}
         self._compiled = self._compiles.count
         try:
-            answer = self._capture(first, payload)
+            answer = self._capture(first, payload, found)
         except NotCapturable as refused:
             self._calls = None
             self._late_compilations(found)
@@ -131,16 +134,23 @@ class Session:
                 found.flag("not_capturable", str(refused))
         return {**answer, "spent": self._calls is None, **_plain(found)}
 
-    def _capture(self, first: Query, payload: dict[str, Any]) -> dict[str, Any]:
+    def _capture(self, first: Query, payload: dict[str, Any], found: Findings) -> dict[str, Any]:
         queries = [first]
         while len(queries) < payload["sets"]:
-            inputs = copies(first.inputs)
+            number = len(queries)
+            if number < DISTINCT:
+                inputs = self._trial.inputs(first.seed + (number << 32))
+            else:
+                inputs = copies(queries[number % DISTINCT].inputs)
             arguments = self._candidate.prepared(inputs)
             queries.append(Query(first.seed, inputs, arguments, first.expected))
         self._calls = Calls(self._trial, queries, payload["eager"])
         self._calls.warm_up()
         self._compiled = self._compiles.count
         seconds = self._calls.prepare(payload["rounds"])
+        found.flag(
+            "kernel_set_differs" if self._calls.other_launches else "", self._calls.other_launches
+        )
         return {"rounds": self._calls.rounds, "seconds": seconds}
 
     def _late_compilations(self, found: Findings) -> None:

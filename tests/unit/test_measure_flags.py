@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from kgen.measure import graph
 from kgen.measure.device import HOST
 from kgen.measure.session import Session
 from kgen.runner.outputs import WrongReturn
@@ -101,6 +102,13 @@ def test_only_what_others_are_compared_with_may_leave_out_an_output():
 def test_an_output_is_a_plain_tensor():
     with pytest.raises(WrongReturn, match="output 'out' is a Later, not a tensor"):
         judged(FILES / "files" / "lazy_output.py", "problem")
+
+
+def test_the_answer_of_any_call_in_the_graph_can_be_asked(monkeypatch):
+    """Of a file that launches as much for each set, but computes less for all sets other than the last."""
+    monkeypatch.setattr(graph.secrets, "randbelow", lambda calls: 1)
+    flags, _, _ = judged(FILES / "files" / "one_row.py", "problem")
+    assert set(flags) == {"wrong_on_replay"}
 
 
 @pytest.mark.parametrize(
