@@ -12,6 +12,13 @@ from kgen.measure.sets import rounds_for
 from kgen.measure.trial import Query, Trial
 from kgen.measure.verdict import Verdict
 
+DISTINCT = 16
+"""How many input sets have values of their own, so that no answer is that of the call before; more are copies of those."""
+
+NOVEL_TRIALS = 5
+NOVEL_LONGER = 1.1
+"""How much longer the fastest step on new data takes than the slowest on the same again before it counts."""
+
 
 class Calls:
     """Calls on input sets, in a captured graph or (`eager`) made one by one."""
@@ -79,6 +86,32 @@ class Calls:
             for query, result in answers
         ]
         return next((one for one in found if one[1].flag), found[0])
+
+    def novelty(self, seed: int) -> tuple[str, str]:
+        """A flag and its message where steps take longer on data that was never there than on the same data again:
+        then answers are kept by the values of the inputs. The flag is empty where they do not.
+
+        Before both steps the memory is written anew, so that caches hold alike.
+        """
+        new, again = [], []
+        for trial in range(NOVEL_TRIALS + 1):
+            for kept in (new, again):
+                self._refill(seed + ((trial + 1) << 48))
+                kept += self._trial.device.timed(self._step, 1, warm=False)
+        # in the first trial the memory of the generator and its like was new too
+        longer = min(new[1:]) / max(again[1:])
+        if longer <= NOVEL_LONGER:
+            return "", ""
+        message = f"calls take {longer:.2f} times as long on data that they have not seen before"
+        return "depends_on_previous_call", message
+
+    def _refill(self, seed: int) -> None:
+        """The values that a seed gives, in all sets; sets beside each other get others."""
+        for first in range(min(DISTINCT, len(self._queries))):
+            inputs = self._trial.inputs(seed + (first << 32))
+            fresh = Query(seed, inputs, self._trial.candidate.prepared(inputs), {})
+            for query in self._queries[first::DISTINCT]:
+                self._trial.refill(query, fresh)
 
     def unlike(self, fresh: Query) -> str:
         """What keeps other data out of the sets that are asked; empty if nothing does."""

@@ -12,7 +12,7 @@ import torch
 from kgen.measure.candidate import Candidate
 from kgen.measure.compiles import Compiles
 from kgen.measure.device import Device, NotCapturable, make_device
-from kgen.measure.graph import Calls
+from kgen.measure.graph import DISTINCT, Calls
 from kgen.measure.probes import Findings, examine
 from kgen.measure.sets import bytes_of, copies, rotation
 from kgen.measure.task import find_task
@@ -21,9 +21,6 @@ from kgen.runner.case import Case
 
 SEEDS = 8
 """How many seeds a shape may use; those of two shapes or turns never meet."""
-
-DISTINCT = 16
-"""How many input sets have values of their own, so that no answer is that of the call before; more are copies of those."""
 
 Emit = Callable[[dict], None]
 
@@ -96,9 +93,9 @@ class Session:
         return self._device.clock()
 
     def load(self, payload: dict[str, Any], emit: Emit) -> dict[str, Any]:
-        """Takes `file` and whether it `may_omit` outputs; gives what the file says of itself, having warmed it up."""
+        """Takes `file` and whether others are `compared` with it; gives what the file says of itself, having warmed it up."""
         self._compiles = Compiles(kernels=self._device.torch.type == "cuda")
-        self._candidate = Candidate(payload["file"], self._task.form, payload["may_omit"])
+        self._candidate = Candidate(payload["file"], self._task.form, payload["compared"])
         unavailable = self._candidate.unavailable()
         if not unavailable:
             with self._device.eager():
@@ -172,6 +169,8 @@ class Session:
         found.check(query, eager)
         if self._calls is not None:
             self._late_compilations(found)
+            if not self._candidate.compared:
+                found.flag(*self._calls.novelty(seed))
             for number in (5, 6):
                 fresh = self._trial.ask(seed + number)
                 replayed = self._calls.replayed(fresh)

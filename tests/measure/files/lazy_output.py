@@ -2,6 +2,7 @@
 
 import torch
 
+
 class Later(torch.Tensor):
     @classmethod
     def __torch_function__(cls, func, types, args=(), kwargs=None):
