@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import ModuleType
@@ -58,9 +59,16 @@ class Candidate:
 
     @property
     def tolerance(self) -> float | None:
-        """The relative error that the file declares; None if it declares none."""
+        """The relative error that the file declares; None if it declares none, or is judged: then the problem's holds.
+
+        Raises `Unfit` for what is no such error.
+        """
         declared = getattr(self.module, "TOLERANCE", None)
-        return None if declared is None else float(declared)
+        if declared is None or not self.compared:
+            return None
+        if not isinstance(declared, (int, float)) or not 0 <= declared < math.inf:
+            raise Unfit(f"{self.path} has TOLERANCE {declared!r}; it takes a number such as 0.01")
+        return float(declared)
 
     @property
     def prepares(self) -> bool:

@@ -11,7 +11,6 @@ from kgen.runner.case import Expected
 from kgen.runner.extent import Extent
 from kgen.runner.results import Failure
 
-
 _PLAIN = (torch.Tensor, torch.nn.Parameter)
 """A subclass decides by itself what its values are, and when they are computed."""
 

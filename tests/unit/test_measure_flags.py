@@ -119,6 +119,17 @@ def test_answers_kept_by_value_are_told_by_their_time():
     assert set(flags) == {"depends_on_previous_call"}
 
 
+def test_a_judged_file_declares_no_tolerance_of_its_own(tmp_path):
+    file = tmp_path / "rough.py"
+    text = "def run(x, w, ids):\n    return x * w * 1.001 + ids[:, None]\n"
+    file.write_text(f"TOLERANCE = 0.01\n{text}")
+    assert judged(file, "problem", compared=True)[0] == {}
+    assert set(judged(file, "problem")[0]) == {"wrong_output"}
+    file.write_text(f"TOLERANCE = float('inf')\n{text}")
+    with pytest.raises(Unfit, match="TOLERANCE inf; it takes a number"):
+        session(file, "problem", compared=True)
+
+
 @pytest.mark.parametrize("name", ["prepared", "planned"])
 def test_a_judged_file_prepares_nothing(name):
     with pytest.raises(Unfit, match="prepare.., whose work is not timed"):
