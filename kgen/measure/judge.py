@@ -50,6 +50,7 @@ def judged(
     """
     try:
         request.check()
+        _writable(out)
         requirements = required(request, *gates)
         record = measure(request, progress, start)
     except (RequestError, NoRun, BundleError, ProblemError) as error:
@@ -59,6 +60,19 @@ def judged(
     finally:
         progress("")
     return concluded(record, out, requirements)
+
+
+def _writable(out: Path | None) -> None:
+    """Raises `RequestError` before anything is measured if no receipt could be kept."""
+    if out is None:
+        return
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        told = (
+            f"no receipt can be written to {out} ({error.strerror}); give another folder with --out"
+        )
+        raise RequestError(told) from None
 
 
 def required(

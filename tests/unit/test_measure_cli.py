@@ -148,6 +148,7 @@ PLAIN_FILE = str(FILES / "files" / "plain.py")
         (["--budget", "inf"], "--budget is inf; it takes 0.001 to 604800"),
         (["--incumbent", "gone.py"], "gone.py cannot be read (No such file or directory)"),
         (["--peer", "latin.py"], "latin.py is no text in UTF-8"),
+        (["--out", "latin.py"], "no receipt can be written to latin.py (File exists)"),
         (["--problem", "gone.py"], "gone.py is no bundle, manifest or Python file"),
     ],
     ids=lambda one: one[0] if isinstance(one, list) else "",
