@@ -24,6 +24,14 @@ class Requirements:
     min_gain: float = MIN_GAIN
     max_regression: float = MAX_REGRESSION
 
+    @property
+    def senseless(self) -> str:
+        """Which of them is no share, in words; empty if both are."""
+        for name, value in (("min_gain", self.min_gain), ("max_regression", self.max_regression)):
+            if not 0 <= value <= 1:
+                return f"the gate {name} is {value:g}; it takes a share from 0 to 1, such as 0.03"
+        return ""
+
 
 @dataclass(frozen=True)
 class Gate:

@@ -309,6 +309,9 @@ def _roles(record: Record, key: str) -> Iterator[Misfit]:
 def _references(record: Record, key: str) -> Iterator[Misfit]:
     candidates = {one.name for one in record.candidates}
     shapes = {one.name for one in record.shapes}
+    for one in record.candidates:
+        if one.bytes_sha256 not in record.sources:
+            yield Misfit(f"{key}sources", f"no text of {one.file}", "each file as it was measured")
     for index, shape in enumerate(record.shapes):
         for name in set(shape.fallback) - candidates:
             yield Misfit(f"{key}shapes[{index}].fallback", repr(name), "a candidate's name")

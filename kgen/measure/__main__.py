@@ -33,7 +33,8 @@ def main() -> int:
     chosen = _parser().parse_args()
     request, gates = request_of(chosen), (chosen.min_gain, chosen.max_regression)
     outcome = judged(request, chosen.out, show_progress, gates)
-    print("\n".join(outcome.lines))
+    for line in outcome.lines:
+        print(line)
     if outcome.problem:
         print(f"{chosen.verb}: {outcome.problem}", file=sys.stderr)
     return outcome.code

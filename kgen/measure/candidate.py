@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import ModuleType
@@ -33,17 +34,23 @@ class Candidate:
     A file may have `TERMS`, what is not equal about comparing it; `TOLERANCE`, the relative error that it declares by
     itself; `available()`, why it cannot run here; `prepare(**arguments)`, which gives the arguments of `run`, is not
     timed, and gets the manifest's `problem` too; `CAPTURABLE = False` if it does not claim to work in a CUDA graph.
-    One that `may_omit` outputs gives None for those that it does not compute.
+    One that others are `compared` with may have all of these, and gives None for outputs that it does not compute; one that
+    is judged is called as it is: work that its `prepare` did would not be timed.
     """
 
-    def __init__(self, path: str, form: Bundle, may_omit: bool = False):
+    def __init__(self, path: str, form: Bundle, compared: bool = False):
         self.path = source_of(path)
         self._form = form
-        self._may_omit = may_omit
+        self.compared = compared
         self.bundle = self._own_bundle()
         self.module = load_file(self.path)
         self._entry = self._function(self.module)
         self._names = self._parameters()
+        if self.prepares and not compared:
+            raise Unfit(
+                f"{self.path} has prepare(), whose work is not timed; only a file that others are compared with may "
+                "have it: let run() do that work"
+            )
 
     @property
     def terms(self) -> str:
@@ -52,9 +59,16 @@ class Candidate:
 
     @property
     def tolerance(self) -> float | None:
-        """The relative error that the file declares; None if it declares none."""
+        """The relative error that the file declares; None if it declares none, or is judged: then the problem's holds.
+
+        Raises `Unfit` for what is no such error.
+        """
         declared = getattr(self.module, "TOLERANCE", None)
-        return None if declared is None else float(declared)
+        if declared is None or not self.compared:
+            return None
+        if not isinstance(declared, (int, float)) or not 0 <= declared < math.inf:
+            raise Unfit(f"{self.path} has TOLERANCE {declared!r}; it takes a number such as 0.01")
+        return float(declared)
 
     @property
     def prepares(self) -> bool:
@@ -104,7 +118,7 @@ class Candidate:
         self, result: object, inputs: Mapping[str, object], returns: tuple[str, ...]
     ) -> dict[str, torch.Tensor]:
         """The outputs by name. Raises `WrongReturn`."""
-        if self._may_omit and isinstance(result, (tuple, list)) and len(result) == len(returns):
+        if self.compared and isinstance(result, (tuple, list)) and len(result) == len(returns):
             known = [(name, one) for name, one in zip(returns, result) if one is not None]
             returns, result = (tuple(column) for column in zip(*known)) if known else ((), ())
         form = Bundle(

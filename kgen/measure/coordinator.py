@@ -152,7 +152,7 @@ class Run:
             lost = None
             try:
                 told = member.ask(
-                    "load", {"file": member.file, "may_omit": member.role in COMPARED}
+                    "load", {"file": member.file, "compared": member.role in COMPARED}
                 )
             except Lost as error:
                 lost = error

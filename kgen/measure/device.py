@@ -75,8 +75,8 @@ class Device(Protocol):
     def capture(self, calls: Callable[[], None]) -> Callable[[], None]:
         """The replay of a graph that holds the calls. Raises `NotCapturable`."""
 
-    def timed(self, step: Callable[[], None], count: int) -> list[float]:
-        """Seconds of each of `count` steps, after one that is not counted."""
+    def timed(self, step: Callable[[], None], count: int, warm: bool = True) -> list[float]:
+        """Seconds of each of `count` steps, after one that is not counted where `warm`."""
 
 
 def make_device(name: str, memory_share: float) -> Device:

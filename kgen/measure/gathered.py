@@ -28,6 +28,10 @@ class Gathered:
         self._request = request
         self._task = task
         self._started = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+        # before any of them is loaded: a file can write itself anew
+        self._texts = {
+            file: source_of(file).read_bytes().decode() for _, _, file in request.files()
+        }
         self._candidates: list[dict[str, Any]] = []
         self._sources: dict[str, str] = {}
         self._clocks = {"before": NO_CLOCK, "after": NO_CLOCK}
@@ -44,7 +48,7 @@ class Gathered:
 
     def candidate(self, member: Member, told: Mapping[str, Any]) -> None:
         """A file that takes part, and what it says of itself."""
-        text = source_of(member.file).read_text()
+        text = self._texts[member.file]
         sha256 = hashlib.sha256(text.encode()).hexdigest()
         self._sources[sha256] = text
         self._candidates.append(

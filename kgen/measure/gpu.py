@@ -143,10 +143,11 @@ class Gpu:
             torch._C._cuda_endAllocateToPool(self.torch.index, graph.pool())
         self.settle()
 
-    def timed(self, step: Callable[[], None], count: int) -> list[float]:
+    def timed(self, step: Callable[[], None], count: int, warm: bool = True) -> list[float]:
         events = [torch.cuda.Event(enable_timing=True) for _ in range(2 * count)]
         with self.eager():
-            step()
+            if warm:
+                step()
             for first, last in zip(events[::2], events[1::2]):
                 first.record()
                 step()

@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import secrets
+from collections.abc import Callable, Sequence
 
+import torch
+
+from kgen.measure.probes import listed
 from kgen.measure.sets import rounds_for
 from kgen.measure.trial import Query, Trial
 from kgen.measure.verdict import Verdict
+
+DISTINCT = 16
+"""How many input sets have values of their own, so that no answer is that of the call before; more are copies of those."""
+
+NOVEL_TRIALS = 5
+NOVEL_LONGER = 1.1
+"""How much longer the fastest step on new data takes than the slowest on the same again before it counts."""
 
 
 class Calls:
@@ -17,6 +28,13 @@ class Calls:
         self._queries = queries
         self._eager = eager
         self._last: object = None
+        self._kept: object = None
+        self._chosen = 0
+        self._overwritten = False
+        self._watched: Sequence[str] | None = None
+        self._ends: list[int] = []
+        self.other_launches = ""
+        """How the launches of a captured call differ from those of the eager one before; empty if none does."""
         self.rounds = 1
         self._step: Callable[[], None] = self._make
 
@@ -49,28 +67,102 @@ class Calls:
         return [one / self.number for one in self._trial.device.timed(self._step, replays)]
 
     def replayed(self, fresh: Query) -> tuple[Query, Verdict] | None:
-        """The last call's answer when its set holds other data, through the same graph; None if `unlike` says why not.
+        """The answers of the last call and of a chosen one when their sets hold other data, through the same graph, as
+        the worse verdict; None if `unlike` says why not.
 
-        Of the earlier calls nothing can be asked: a file may reuse the buffer that it returns.
+        Which call is chosen, no file can know. Where a file returns a buffer of its own, only the last call can be asked.
         """
-        query = self._trial.refill(self._queries[-1], fresh)
-        if query is None:
+        last, chosen = (self._trial.refill(one, fresh) for one in self._asked())
+        if last is None or chosen is None:
             return None
         with self._trial.device.eager():
             self._step()
         self._trial.device.settle()
-        return query, self._trial.judge(self._trial.named(self._last, query), query)
+        answers = [(last, self._last)]
+        if not self._overwritten:
+            answers.append((chosen, self._kept))
+        found = [
+            (query, self._trial.judge(self._trial.named(result, query), query))
+            for query, result in answers
+        ]
+        return next((one for one in found if one[1].flag), found[0])
+
+    def novelty(self, seed: int) -> tuple[str, str]:
+        """A flag and its message where steps take longer on data that was never there than on the same data again:
+        then answers are kept by the values of the inputs. The flag is empty where they do not.
+
+        Before both steps the memory is written anew, so that caches hold alike.
+        """
+        new, again = [], []
+        for trial in range(NOVEL_TRIALS + 1):
+            for kept in (new, again):
+                self._refill(seed + ((trial + 1) << 48))
+                kept += self._trial.device.timed(self._step, 1, warm=False)
+        # in the first trial the memory of the generator and its like was new too
+        longer = min(new[1:]) / max(again[1:])
+        if longer <= NOVEL_LONGER:
+            return "", ""
+        message = f"calls take {longer:.2f} times as long on data that they have not seen before"
+        return "depends_on_previous_call", message
+
+    def _refill(self, seed: int) -> None:
+        """The values that a seed gives, in all sets; sets beside each other get others."""
+        for first in range(min(DISTINCT, len(self._queries))):
+            inputs = self._trial.inputs(seed + (first << 32))
+            fresh = Query(seed, inputs, self._trial.candidate.prepared(inputs), {})
+            for query in self._queries[first::DISTINCT]:
+                self._trial.refill(query, fresh)
 
     def unlike(self, fresh: Query) -> str:
-        """What keeps other data out of the last set; empty if nothing does."""
-        return self._trial.unlike(self._queries[-1], fresh)
+        """What keeps other data out of the sets that are asked; empty if nothing does."""
+        return next(filter(None, (self._trial.unlike(one, fresh) for one in self._asked())), "")
+
+    def _asked(self) -> tuple[Query, Query]:
+        """The sets of the last and of the chosen call."""
+        return self._queries[-1], self._queries[self._chosen % len(self._queries)]
 
     def _capture(self) -> None:
         self._step = self._make
-        if not self._eager:
-            self._step = self._trial.device.capture(self._make)
+        if self._eager:
+            return
+        device, operators = self._trial.device, not self._trial.compiles.graphs
+        self._chosen = secrets.randbelow(self.number)
+        with device.launches(operators) as eager:
+            self._trial.call(self._queries[0])
+        with device.launches(operators) as captured:
+            self._watched, self._ends = captured, []
+            self._step = device.capture(self._make)
+        self._watched = None
+        self.other_launches = _unlike(tuple(eager), captured, self._ends)
 
     def _make(self) -> None:
-        for _ in range(self.rounds):
-            for query in self._queries:
-                self._last = self._trial.candidate.call(query.arguments)
+        """The calls; while they are captured, also where the launches of each end."""
+        chosen = self._queries[self._chosen % len(self._queries)]
+        self._overwritten = False
+        for number in range(self.number):
+            query = self._queries[number % len(self._queries)]
+            self._last = self._trial.candidate.call(query.arguments)
+            if self._watched is not None:
+                self._ends.append(len(self._watched))
+            if number == self._chosen:
+                self._kept = self._last
+            elif number > self._chosen and query is not chosen:
+                self._overwritten |= bool(_storages(self._last) & _storages(self._kept))
+
+
+def _unlike(eager: tuple[str, ...], captured: Sequence[str], ends: Sequence[int]) -> str:
+    """How the launches of one of the captured calls, which end at these places, are not those of the eager one."""
+    for number, (start, end) in enumerate(zip((0, *ends), ends)):
+        found = tuple(captured[start:end])
+        if found != eager:
+            return (
+                f"call {number + 1} of {len(ends)} in the graph launched {listed(found)}, "
+                f"an eager one {listed(eager)}"
+            )
+    return ""
+
+
+def _storages(result: object) -> set[int]:
+    """Where the tensors that a call returned lie."""
+    every = result if isinstance(result, (tuple, list)) else (result,)
+    return {one.untyped_storage().data_ptr() for one in every if isinstance(one, torch.Tensor)}

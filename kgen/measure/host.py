@@ -102,8 +102,9 @@ class Host:
             raise NotCapturable("synchronises", "an operator gave a value to the host")
         return calls
 
-    def timed(self, step: Callable[[], None], count: int) -> list[float]:
-        step()
+    def timed(self, step: Callable[[], None], count: int, warm: bool = True) -> list[float]:
+        if warm:
+            step()
         seconds = []
         for _ in range(count):
             start = time.perf_counter()

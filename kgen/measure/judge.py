@@ -12,7 +12,7 @@ from kgen.evidence.record import Record
 from kgen.measure.coordinator import INTERRUPTED as INTERRUPTED_RUN
 from kgen.measure.coordinator import NoGpu, NoRun, Progress, Start, measure
 from kgen.measure.member import Member
-from kgen.measure.request import Request
+from kgen.measure.request import Request, RequestError
 from kgen.measure.task import find_task
 from kgen.runner.bundle import BundleError
 from kgen.runner.problem import ProblemError
@@ -49,9 +49,11 @@ def judged(
     measured or concluded, 130 if it was interrupted.
     """
     try:
+        request.check()
+        _writable(out)
         requirements = required(request, *gates)
         record = measure(request, progress, start)
-    except (NoRun, BundleError, ProblemError) as error:
+    except (RequestError, NoRun, BundleError, ProblemError) as error:
         return Outcome(NOTHING, problem=str(error), no_gpu=isinstance(error, NoGpu))
     except ReadingError as error:
         return Outcome(NOTHING, problem=f"the record does not fit together: {error}")
@@ -60,14 +62,32 @@ def judged(
     return concluded(record, out, requirements)
 
 
+def _writable(out: Path | None) -> None:
+    """Raises `RequestError` before anything is measured if no receipt could be kept."""
+    if out is None:
+        return
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        told = (
+            f"no receipt can be written to {out} ({error.strerror}); give another folder with --out"
+        )
+        raise RequestError(told) from None
+
+
 def required(
     request: Request, min_gain: float | None, max_regression: float | None
 ) -> Requirements:
-    """What the gates require: as given, else as the spec of the problem has it. Raises `BundleError`."""
+    """What the gates require: as given, else as the spec of the problem has it. Raises `BundleError`, and
+    `RequestError` for what is no share.
+    """
     given = {"min_gain": min_gain, "max_regression": max_regression}
     own = find_task(request.candidate, request.problem).manifest.get("gates", {})
     known = {name: own[name] for name in given if name in own}
-    return Requirements(**{**known, **{n: one for n, one in given.items() if one is not None}})
+    found = Requirements(**{**known, **{n: one for n, one in given.items() if one is not None}})
+    if found.senseless:
+        raise RequestError(found.senseless)
+    return found
 
 
 def concluded(record: Record, out: Path | None, requirements: Requirements) -> Outcome:

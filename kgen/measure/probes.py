@@ -181,7 +181,7 @@ def _kernels(trial: Trial, queries: Sequence[Query], found: Findings) -> None:
         found.flag("memory_grows", message)
     other = next((one for one in sequences[2:] if one != sequences[1]), None)
     if other is not None:
-        message = f"one call launched {_listed(sequences[1])}, a later one {_listed(other)}"
+        message = f"one call launched {listed(sequences[1])}, a later one {listed(other)}"
         found.flag("kernel_set_differs", message)
 
 
@@ -189,6 +189,7 @@ def _growths(held: Sequence[int]) -> Iterator[int]:
     return (after - before for before, after in zip(held, held[1:]) if after > before)
 
 
-def _listed(names: Sequence[str]) -> str:
+def listed(names: Sequence[str]) -> str:
+    """Names of launches, for a message."""
     shown = ", ".join(names[:6]) or "nothing"
     return shown if len(names) <= 6 else f"{shown} and {len(names) - 6} more"

@@ -11,6 +11,10 @@ from kgen.measure.candidate import source_of
 from kgen.measure.device import GPU
 
 
+class RequestError(ValueError):
+    """Something is asked for that cannot be measured."""
+
+
 @dataclass(frozen=True)
 class Request:
     """Files and settings of a run.
@@ -36,6 +40,18 @@ class Request:
     shapes: str = ""
     device: str = GPU
 
+    def check(self) -> None:
+        """Raises `RequestError` for files that are not there and for numbers that make no sense."""
+        for name, (least, most) in RANGES.items():
+            value = getattr(self, name)
+            if not least <= value <= most:
+                raise RequestError(
+                    f"--{name.replace('_', '-')} is {value:g}; it takes {least:g} to {most:g}"
+                )
+        for file in (self.candidate, self.against, self.incumbent, *self.peers):
+            if file:
+                _readable(file)
+
     def files(self) -> list[tuple[str, str, str]]:
         """(role, name, file) of all that take part; names are unique."""
         baseline = self.against or self.candidate
@@ -54,6 +70,33 @@ class Request:
                 unique, number = f"{name} {number}", number + 1
             found.append((role, unique, file))
         return found
+
+
+RANGES = {
+    "seed": (0, 2**31 - 1),
+    "precision": (1e-4, 1.0 - 1e-9),
+    "floor": (0.0, 0.5),
+    "rounds": (5, 100_000),
+    "replays": (1, 1000),
+    "budget": (1e-3, 7 * 86_400.0),
+    "timeout": (1.0, 86_400.0),
+    "host_gib": (0.5, 2.0**20),
+}
+
+
+def _readable(file: str) -> None:
+    """Raises `RequestError` if a file is no Python text, or a folder holds no submission."""
+    source = source_of(file)
+    try:
+        source.read_bytes().decode()
+    except OSError as error:
+        raise RequestError(
+            f"{source} cannot be read ({error.strerror}); name a bundle's folder or a Python file"
+        ) from None
+    except UnicodeDecodeError as error:
+        raise RequestError(
+            f"{source} is no text in UTF-8 ({error.reason} at byte {error.start}); save it as UTF-8"
+        ) from None
 
 
 def _name(file: str) -> str:

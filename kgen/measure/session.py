@@ -12,7 +12,7 @@ import torch
 from kgen.measure.candidate import Candidate
 from kgen.measure.compiles import Compiles
 from kgen.measure.device import Device, NotCapturable, make_device
-from kgen.measure.graph import Calls
+from kgen.measure.graph import DISTINCT, Calls
 from kgen.measure.probes import Findings, examine
 from kgen.measure.sets import bytes_of, copies, rotation
 from kgen.measure.task import find_task
@@ -93,9 +93,9 @@ class Session:
         return self._device.clock()
 
     def load(self, payload: dict[str, Any], emit: Emit) -> dict[str, Any]:
-        """Takes `file` and whether it `may_omit` outputs; gives what the file says of itself, having warmed it up."""
+        """Takes `file` and whether others are `compared` with it; gives what the file says of itself, having warmed it up."""
         self._compiles = Compiles(kernels=self._device.torch.type == "cuda")
-        self._candidate = Candidate(payload["file"], self._task.form, payload["may_omit"])
+        self._candidate = Candidate(payload["file"], self._task.form, payload["compared"])
         unavailable = self._candidate.unavailable()
         if not unavailable:
             with self._device.eager():
@@ -122,7 +122,7 @@ class Session:
         answer = {"rounds": 0, "seconds": 0.0}
         self._compiled = self._compiles.count
         try:
-            answer = self._capture(first, payload)
+            answer = self._capture(first, payload, found)
         except NotCapturable as refused:
             self._calls = None
             self._late_compilations(found)
@@ -131,16 +131,23 @@ class Session:
                 found.flag("not_capturable", str(refused))
         return {**answer, "spent": self._calls is None, **_plain(found)}
 
-    def _capture(self, first: Query, payload: dict[str, Any]) -> dict[str, Any]:
+    def _capture(self, first: Query, payload: dict[str, Any], found: Findings) -> dict[str, Any]:
         queries = [first]
         while len(queries) < payload["sets"]:
-            inputs = copies(first.inputs)
+            number = len(queries)
+            if number < DISTINCT:
+                inputs = self._trial.inputs(first.seed + (number << 32))
+            else:
+                inputs = copies(queries[number % DISTINCT].inputs)
             arguments = self._candidate.prepared(inputs)
             queries.append(Query(first.seed, inputs, arguments, first.expected))
         self._calls = Calls(self._trial, queries, payload["eager"])
         self._calls.warm_up()
         self._compiled = self._compiles.count
         seconds = self._calls.prepare(payload["rounds"])
+        found.flag(
+            "kernel_set_differs" if self._calls.other_launches else "", self._calls.other_launches
+        )
         return {"rounds": self._calls.rounds, "seconds": seconds}
 
     def _late_compilations(self, found: Findings) -> None:
@@ -162,6 +169,8 @@ class Session:
         found.check(query, eager)
         if self._calls is not None:
             self._late_compilations(found)
+            if not self._candidate.compared:
+                found.flag(*self._calls.novelty(seed))
             for number in (5, 6):
                 fresh = self._trial.ask(seed + number)
                 replayed = self._calls.replayed(fresh)

@@ -58,13 +58,17 @@ class Trial:
 
     def ask(self, seed: int, case: Case | None = None) -> Query:
         """A query in memory of its own, drawn and answered on the device."""
-        place = self.device.torch
         with self.device.eager():
-            inputs = self.asker.inputs(case or self.case, seed, place, place)
+            inputs = self.inputs(seed, case)
             expected = self.asker.expected(case or self.case, inputs)
             arguments = self.candidate.prepared(inputs)
         self.device.settle()
         return Query(seed, inputs, arguments, expected)
+
+    def inputs(self, seed: int, case: Case | None = None) -> Arguments:
+        """The problem's arguments that a seed gives, drawn on the device."""
+        place = self.device.torch
+        return self.asker.inputs(case or self.case, seed, place, place)
 
     def call(self, query: Query) -> Outputs:
         """Outputs of an eager call, when all that it began has ended."""

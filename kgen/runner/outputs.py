@@ -11,6 +11,9 @@ from kgen.runner.case import Expected
 from kgen.runner.extent import Extent
 from kgen.runner.results import Failure
 
+_PLAIN = (torch.Tensor, torch.nn.Parameter)
+"""A subclass decides by itself what its values are, and when they are computed."""
+
 
 class WrongReturn(Exception):
     """The entry did not return what the manifest declares."""
@@ -22,7 +25,7 @@ def named_outputs(
     """The outputs by name, from what the entry returned and from the arguments that it updated in
     place.
 
-    Raises `WrongReturn` if there are too few or too many, or one is no tensor.
+    Raises `WrongReturn` if there are too few or too many, or one is no plain tensor.
     """
     if result is None:
         returned = ()
@@ -37,7 +40,7 @@ def named_outputs(
         )
     by_name = {name: inputs.get(name) for name in bundle.returns} | dict(zip(names, returned))
     for name, output in by_name.items():
-        if not isinstance(output, torch.Tensor):
+        if type(output) not in _PLAIN:
             raise WrongReturn(f"output {name!r} is a {type(output).__name__}, not a tensor")
     return by_name
 

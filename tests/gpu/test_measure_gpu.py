@@ -65,9 +65,11 @@ def workers():
         member.close()
 
 
-def judged(ask, problem: Path, file: Path, index: int = 0) -> tuple[dict, list, list]:
+def judged(
+    ask, problem: Path, file: Path, index: int = 0, compared: bool = False
+) -> tuple[dict, list, list]:
     """Flags, checks and times of one shape."""
-    ask(problem, "load", {"file": str(file), "may_omit": False})
+    ask(problem, "load", {"file": str(file), "compared": compared})
     shape = ask(problem, "shapes", {})["shapes"][index]
     sets = min(shape["sets"], 4)
     payload = {"shape": shape["name"], "seed": 11, "sets": sets, "rounds": 0, "eager": False}
@@ -95,7 +97,8 @@ def test_a_planted_cheat_is_flagged(workers, file):
     ids=lambda one: one.stem if isinstance(one, Path) else one,
 )
 def test_an_honest_file_raises_no_flag(workers, file, problem):
-    flags, checks, times = judged(workers, FILES / f"{problem}.py", file)
+    compared = file.stem == "prepared"
+    flags, checks, times = judged(workers, FILES / f"{problem}.py", file, compared=compared)
     assert flags == {}
     assert {check["status"] for check in checks} - {"not run"} == {"passed"}
     assert all(1e-7 < one < 1e-3 for one in times), times

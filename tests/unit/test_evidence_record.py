@@ -137,3 +137,8 @@ def test_reading_and_writing_need_the_standard_library_alone(root, module):
         command, cwd=root, env={"PYTHONPATH": str(root)}, capture_output=True, text=True
     )
     assert done.stdout == "['kgen']\n", done.stderr
+
+
+def test_a_record_carries_the_text_of_each_file(data):
+    data["sources"] = {}
+    assert any("no text of" in told for told in misfits(data))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from kgen.cli.measuring import seconds
 from kgen.evidence.gates import Requirements
 from kgen.evidence.receipts import parse_receipt
 from kgen.measure import coordinator, judge
+from kgen.measure.__main__ import main
 from kgen.measure.device import HOST
 from kgen.measure.gathered import _revision
 from kgen.measure.request import Request
@@ -129,3 +131,49 @@ def test_without_scipy_the_record_is_kept_and_nothing_is_concluded(tmp_path, mon
     assert "scipy is missing here" in outcome.problem.replace("scipy.stats", "scipy")
     assert json.loads(outcome.receipt.read_text())["kind"] == "measurement"
     assert any("us" in line for line in outcome.lines)
+
+
+PLAIN_FILE = str(FILES / "files" / "plain.py")
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (["--min-gain", "nan"], "the gate min_gain is nan; it takes a share from 0 to 1"),
+        (["--min-gain=-0.5"], "the gate min_gain is -0.5; it takes a share from 0 to 1"),
+        (["--max-regression", "2"], "the gate max_regression is 2; it takes a share from 0 to 1"),
+        (["--replays", "0"], "--replays is 0; it takes 1 to 1000"),
+        (["--rounds", "1"], "--rounds is 1; it takes 5 to 100000"),
+        (["--floor", "nan"], "--floor is nan; it takes 0 to 0.5"),
+        (["--budget", "inf"], "--budget is inf; it takes 0.001 to 604800"),
+        (["--incumbent", "gone.py"], "gone.py cannot be read (No such file or directory)"),
+        (["--peer", "latin.py"], "latin.py is no text in UTF-8"),
+        (["--out", "latin.py"], "no receipt can be written to latin.py (File exists)"),
+        (["--problem", "gone.py"], "gone.py is no bundle, manifest or Python file"),
+    ],
+    ids=lambda one: one[0] if isinstance(one, list) else "",
+)
+def test_what_cannot_be_asked_is_refused_in_one_line(tmp_path, monkeypatch, capsys, options, told):
+    (tmp_path / "latin.py").write_bytes(b"# \xe9\ndef run(x): return x\n")
+    monkeypatch.chdir(tmp_path)
+    command = ["judge", PLAIN_FILE, "--against", PLAIN_FILE, "--problem", str(FILES / "problem.py")]
+    monkeypatch.setattr(sys, "argv", ["kgen.measure", *command, "--device", HOST, *options])
+    assert main() == 2
+    shown = capsys.readouterr()
+    assert told in shown.err and shown.err.count("\n") == 1 and not shown.out
+
+
+def test_the_text_in_a_receipt_is_that_before_the_file_was_loaded(tmp_path):
+    """A file can write itself anew; and a hash is of bytes, whatever ends a line."""
+    text = (
+        b"__import__('pathlib').Path(__file__).write_text('def run(x, w, ids): return x * w')\r\n"
+    )
+    file = tmp_path / "writes.py"
+    file.write_bytes(text + b"def run(x, w, ids):\r\n    return x * w + ids[:, None]\r\n")
+    before = file.read_bytes()
+    options = {"problem": str(FILES / "problem.py"), "device": HOST, "shapes": "ROWS 4"}
+    record = coordinator.measure(Request(PLAIN_FILE, peers=[str(file)], **options), start=Here)
+    assert file.read_bytes() != before
+    told = next(one for one in record.candidates if one.role == "peer")
+    assert record.sources[told.bytes_sha256].encode() == before
+    assert told.bytes_sha256 == hashlib.sha256(before).hexdigest()

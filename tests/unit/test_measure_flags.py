@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from kgen.measure import graph
+from kgen.measure.candidate import Unfit
 from kgen.measure.device import HOST
 from kgen.measure.session import Session
 from kgen.runner.outputs import WrongReturn
@@ -42,7 +44,7 @@ def flag_of(file: Path) -> str:
     raise AssertionError(f"{file} names no flag")
 
 
-def session(file: Path, problem: str, may_omit: bool = False) -> Session:
+def session(file: Path, problem: str, compared: bool = False) -> Session:
     found = Session()
     found.open(
         {
@@ -52,15 +54,15 @@ def session(file: Path, problem: str, may_omit: bool = False) -> Session:
         },
         print,
     )
-    found.load({"file": str(file), "may_omit": may_omit}, print)
+    found.load({"file": str(file), "compared": compared}, print)
     return found
 
 
 def judged(
-    file: Path, problem: str, eager: bool = False, may_omit: bool = False
+    file: Path, problem: str, eager: bool = False, compared: bool = False
 ) -> tuple[dict, list, dict]:
     """Flags, checks and what `begin` answered, of the first shape."""
-    one = session(file, problem, may_omit)
+    one = session(file, problem, compared)
     shape = one.shapes({}, print)["shapes"][0]
     begun = one.begin(
         {"shape": shape["name"], "seed": 5, "sets": 3, "rounds": 0, "eager": eager}, print
@@ -73,7 +75,8 @@ def judged(
 
 @pytest.mark.parametrize("name", HONEST)
 def test_an_honest_file_raises_no_flag(name):
-    flags, checks, begun = judged(FILES / "files" / f"{name}.py", HONEST[name])
+    file = FILES / "files" / f"{name}.py"
+    flags, checks, begun = judged(file, HONEST[name], compared=name in NOT_RUN)
     assert flags == {}
     assert len(checks) >= 6
     assert {check["status"] for check in checks} - {"not run"} == {"passed"}
@@ -92,10 +95,45 @@ def told_not_run(checks: list) -> set[str]:
 
 def test_only_what_others_are_compared_with_may_leave_out_an_output():
     file = FILES / "files" / "leaves_out.py"
-    flags, checks, _ = judged(file, "problem_fused", may_omit=True)
+    flags, checks, _ = judged(file, "problem_fused", compared=True)
     assert flags == {} and {check["status"] for check in checks} == {"passed"}
     with pytest.raises(WrongReturn, match="output 'sums' is a NoneType, not a tensor"):
         judged(file, "problem_fused")
+
+
+def test_an_output_is_a_plain_tensor():
+    with pytest.raises(WrongReturn, match="output 'out' is a Later, not a tensor"):
+        judged(FILES / "files" / "lazy_output.py", "problem")
+
+
+def test_the_answer_of_any_call_in_the_graph_can_be_asked(monkeypatch):
+    """Of a file that launches as much for each set, but computes less for all sets other than the last."""
+    monkeypatch.setattr(graph.secrets, "randbelow", lambda calls: 1)
+    flags, _, _ = judged(FILES / "files" / "one_row.py", "problem")
+    assert set(flags) == {"wrong_on_replay"}
+
+
+def test_answers_kept_by_value_are_told_by_their_time():
+    flags, checks, _ = judged(FILES / "files" / "remembers.py", "problem")
+    assert {one["status"] for one in checks} == {"passed"}
+    assert set(flags) == {"depends_on_previous_call"}
+
+
+def test_a_judged_file_declares_no_tolerance_of_its_own(tmp_path):
+    file = tmp_path / "rough.py"
+    text = "def run(x, w, ids):\n    return x * w * 1.001 + ids[:, None]\n"
+    file.write_text(f"TOLERANCE = 0.01\n{text}")
+    assert judged(file, "problem", compared=True)[0] == {}
+    assert set(judged(file, "problem")[0]) == {"wrong_output"}
+    file.write_text(f"TOLERANCE = float('inf')\n{text}")
+    with pytest.raises(Unfit, match="TOLERANCE inf; it takes a number"):
+        session(file, "problem", compared=True)
+
+
+@pytest.mark.parametrize("name", ["prepared", "planned"])
+def test_a_judged_file_prepares_nothing(name):
+    with pytest.raises(Unfit, match="prepare.., whose work is not timed"):
+        session(FILES / "files" / f"{name}.py", "problem")
 
 
 @pytest.mark.parametrize(
