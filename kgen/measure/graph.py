@@ -32,7 +32,7 @@ class Calls:
         self._chosen = 0
         self._overwritten = False
         self._watched: Sequence[str] | None = None
-        self._ends: list[int] = []
+        self._spans: list[tuple[int, int]] = []
         self.other_launches = ""
         """How the launches of a captured call differ from those of the eager one before; empty if none does."""
         self.rounds = 1
@@ -130,33 +130,36 @@ class Calls:
         with device.launches(operators) as eager:
             self._trial.call(self._queries[0])
         with device.launches(operators) as captured:
-            self._watched, self._ends = captured, []
+            self._watched, self._spans = captured, []
             self._step = device.capture(self._make)
         self._watched = None
-        self.other_launches = _unlike(tuple(eager), captured, self._ends)
+        self.other_launches = _unlike(tuple(eager), captured, self._spans)
 
     def _make(self) -> None:
-        """The calls; while they are captured, also where the launches of each end."""
+        """The calls; while they are captured, also where the launches of each begin and end: a capture has its own."""
         chosen = self._queries[self._chosen % len(self._queries)]
         self._overwritten = False
         for number in range(self.number):
             query = self._queries[number % len(self._queries)]
+            start = len(self._watched or ())
             self._last = self._trial.candidate.call(query.arguments)
             if self._watched is not None:
-                self._ends.append(len(self._watched))
+                self._spans.append((start, len(self._watched)))
             if number == self._chosen:
                 self._kept = self._last
             elif number > self._chosen and query is not chosen:
                 self._overwritten |= bool(_storages(self._last) & _storages(self._kept))
 
 
-def _unlike(eager: tuple[str, ...], captured: Sequence[str], ends: Sequence[int]) -> str:
-    """How the launches of one of the captured calls, which end at these places, are not those of the eager one."""
-    for number, (start, end) in enumerate(zip((0, *ends), ends)):
+def _unlike(
+    eager: tuple[str, ...], captured: Sequence[str], spans: Sequence[tuple[int, int]]
+) -> str:
+    """How the launches of one of the captured calls, which lie at these places, are not those of the eager one."""
+    for number, (start, end) in enumerate(spans):
         found = tuple(captured[start:end])
         if found != eager:
             return (
-                f"call {number + 1} of {len(ends)} in the graph launched {listed(found)}, "
+                f"call {number + 1} of {len(spans)} in the graph launched {listed(found)}, "
                 f"an eager one {listed(eager)}"
             )
     return ""

@@ -6,10 +6,12 @@ import ast
 from pathlib import Path
 
 import pytest
+import torch
 
 from kgen.measure import graph
 from kgen.measure.candidate import Unfit
 from kgen.measure.device import HOST
+from kgen.measure.host import Host
 from kgen.measure.session import Session
 from kgen.runner.outputs import WrongReturn
 
@@ -91,6 +93,18 @@ def told_not_run(checks: list) -> set[str]:
     failures = [failure for check in skipped for failure in check["failures"]]
     assert {failure["code"] for failure in failures} <= {"KG917"}
     return {failure["message"] for failure in failures}
+
+
+def test_what_a_capture_itself_launches_is_held_against_no_call(monkeypatch):
+    plain = Host.capture
+
+    def capture(self, calls):
+        torch.zeros(2).fill_(1.0)
+        return plain(self, calls)
+
+    monkeypatch.setattr(Host, "capture", capture)
+    flags, _, _ = judged(FILES / "files" / "plain.py", "problem")
+    assert flags == {}
 
 
 def test_only_what_others_are_compared_with_may_leave_out_an_output():
