@@ -76,9 +76,10 @@ def test_a_few_mutants_of_the_templates_anew(number):
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("part", range(8))
-def test_all_mutants_anew(part):
-    for file, mutant in sites()[part::8]:
+@pytest.mark.parametrize("part", (1, 6))
+def test_every_tenth_mutant_anew(part):
+    """The document has all of them, and takes a quarter of an hour."""
+    for file, mutant in sites()[part::20]:
         status, _ = file.verdict(mutant)
         shown = file.judgement(mutant)
         assert not (status is Status.PROVED and shown.outcome == "wrong"), f"{mutant}: {shown.why}"
