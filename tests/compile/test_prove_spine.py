@@ -229,7 +229,14 @@ def small() -> tuple:
     return plan, list(launchers(plan, workshop(Templates()))), source.text, source.manifest
 
 
-@pytest.mark.parametrize("fault", CALLS)
+def _quick(fault: str) -> bool:
+    return CALLS[fault][0] != "small"
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [one if _quick(one) else pytest.param(one, marks=pytest.mark.full) for one in CALLS],
+)
 def test_a_planted_fault_is_refuted_by_a_small_call(fault):
     name, launcher, before, after, subject, *shown = CALLS[fault]
     plan, every, text, manifest = small() if name == "small" else (*planned(name), *file(name))

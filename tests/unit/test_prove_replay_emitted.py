@@ -36,6 +36,9 @@ FILES = (
 )
 
 
+REST = [name for name in FILES if name.startswith("attention") and name != DEMO]
+
+
 @pytest.fixture(scope="module")
 def emitted(root: Path):
     def read(name: str) -> tuple[str, dict]:
@@ -161,7 +164,9 @@ def test_norm_kernels_are_clean_on_every_scene(emitted, name):
     assert (judgement.outcome, judgement.ran) == ("clean", len(scenes(manifest)))
 
 
-@pytest.mark.parametrize("name", [name for name in FILES if name.startswith("attention")])
+@pytest.mark.parametrize(
+    "name", [DEMO, *(pytest.param(one, marks=pytest.mark.full) for one in REST)]
+)
 def test_attention_kernels_of_every_regime_are_clean(emitted, name):
     source, manifest = emitted(name)
     chosen: dict[tuple[str, ...], list] = {}
