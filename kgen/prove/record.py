@@ -7,7 +7,6 @@ those of the same statements where they are now.
 
 from __future__ import annotations
 
-import ast
 import hashlib
 import re
 from collections.abc import Mapping
@@ -15,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from kgen.compile.storage import read_json, write_json
-from kgen.render.hashes import core_sha256, sha256
+from kgen.render.hashes import core, core_sha256, sha256
 
 Record = Mapping[str, Any]
 _LINES = re.compile(r"\b(lines? )(\d+(?:, \d+)*)")
@@ -47,14 +46,7 @@ def keep(folder: Path, key: str, text: str, verdicts: Record) -> None:
 
 def _lines_of(text: str) -> list[int]:
     """The line of every node of the core, in an order that comments do not change."""
-    tree = ast.parse(text)
-    for node in ast.walk(tree):
-        if (
-            isinstance(node, (ast.FunctionDef, ast.Module))
-            and ast.get_docstring(node, clean=False) is not None
-        ):
-            del node.body[0]
-    return [node.lineno for node in ast.walk(tree) if hasattr(node, "lineno")]
+    return [node.lineno for node in ast.walk(core(text)) if hasattr(node, "lineno")]
 
 
 def _moved(value: Any, lines: Mapping[int, int]) -> Any:

@@ -24,6 +24,11 @@ def core_sha256(text: str) -> str:
     Proofs and receipts bind to it, so that a changed comment makes none of them stale. It is the same under every
     version of Python that kgen runs on: a receipt is written under one and verified under another.
     """
+    return sha256(ast.dump(core(text), **_DUMPED))
+
+
+def core(text: str) -> ast.Module:
+    """The syntax tree that `core_sha256` is the hash of."""
     tree = ast.parse(text)
     for node in ast.walk(tree):
         if (
@@ -32,7 +37,7 @@ def core_sha256(text: str) -> str:
         ):
             del node.body[0]
         _as_in_any_version(node)
-    return sha256(ast.dump(tree, **_DUMPED))
+    return tree
 
 
 def _as_in_any_version(node: ast.AST) -> None:
