@@ -7,6 +7,7 @@ those of the same statements where they are now.
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import re
 from collections.abc import Mapping
