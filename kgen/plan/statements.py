@@ -8,7 +8,7 @@ every rule that chooses how many.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kgen.devices import device
 from kgen.expr import Expr
@@ -164,12 +164,30 @@ def _parts(name: str, tiling: Tiling) -> Iterator[Statement]:
         given=(expression(f"part < {used}"),),
         why="the combine would read what was never written",
     )
+    # Where nothing is live, nothing is lost. The last three rest each on the one before: at once they are a long search.
+    some = replace(live, low=expression("1"))
+    whole, reached = expression(f"{chunk} >= {tile}"), expression(f"{used} * {chunk} >= live")
+    yield Statement(
+        subject,
+        "a part of anything takes a whole tile at least",
+        whole,
+        (some, parts),
+        why="the number of parts that are combined rests on it",
+    )
+    yield Statement(
+        subject,
+        f"the parts that are combined hold every one of the {name}",
+        reached,
+        (some, parts),
+        given=(whole,),
+        why="the rest would be lost",
+    )
     yield Statement(
         subject,
         "a part that is not combined is empty",
         expression(f"part * {chunk} >= live"),
-        (live, parts, part),
-        given=(expression(f"part >= {used}"),),
+        (some, parts, part),
+        given=(reached, expression(f"part >= {used}")),
         why="its elements would be lost",
     )
 
