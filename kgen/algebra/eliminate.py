@@ -35,7 +35,7 @@ ROUNDS = ((3, 80), (6, 400), (10, 1500), (MAX_DEPTH, 1 << 30))
 """Depths that are tried in turn, and the most steps for each."""
 MAX_TRIED = 2
 NONE_GONE: frozenset[int] = frozenset()
-TRIVIAL = Trivial()
+TRIVIAL, BOUNDED, ASSUMED = Trivial(), Bounded(), Assumed()
 
 
 class OutOfSteps(Exception):
@@ -91,11 +91,14 @@ class Elimination:
         if value is not None:
             return TRIVIAL if value >= 0 else None
         p = p.tightened()
-        at_once = self._at_once(p, context)
-        if at_once is not None:
-            return at_once
-        if self._negative(p):
-            return None
+        low, high = self._space.interval(p)
+        if low is not None and low >= 0:
+            return BOUNDED
+        known = ASSUMED if p in context.stated else self._found.get((context, p))
+        if known is not None:
+            return known
+        if high is not None and high < 0:
+            return None  # only what contradicts the constant bounds could prove it
         if self._left == 0:
             self._cut = True
             return None
@@ -116,19 +119,6 @@ class Elimination:
             del self._failed[key]
             self._found[context, p] = step
         return step
-
-    def _at_once(self, p: Poly, context: Context) -> Step | None:
-        low = self._space.interval(p).low
-        if low is not None and low >= 0:
-            return Bounded()
-        if p in context.facts:
-            return Assumed()
-        return self._found.get((context, p))
-
-    def _negative(self, p: Poly) -> bool:
-        """Whether constant bounds exclude `p >= 0`: only what contradicts them could prove it."""
-        high = self._space.interval(p).high
-        return high is not None and high < 0
 
     def _by_some_variable(self, p: Poly, context: Context, gone: frozenset[int]) -> Step | None:
         for v in sorted(p.variables, reverse=True)[:MAX_TRIED]:
@@ -230,7 +220,7 @@ class Elimination:
                 return Every(tuple(steps))
         if formula == TRUE:
             return TRIVIAL
-        return Assumed() if formula in context.formulas else None
+        return ASSUMED if formula in context.formulas else None
 
     def _by_cases(self, p: Poly, v: int, context: Context, gone: frozenset[int]) -> Step | None:
         """`p >= 0` in both cases of the definition of `v`."""

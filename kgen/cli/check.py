@@ -45,19 +45,29 @@ def check_spec(
     verbose: bool = False,
 ) -> tuple[Loaded, Made]:
     """Reports what is proved of a spec's plan, and of the file that it renders, if it may be used at all."""
+    from kgen.algebra import second
     from kgen.make import is_made, make
     from kgen.prove.frontend import Frontend
     from kgen.spec import load
 
     spec, cache = load(path, overrides), cache_dir()
-    with Frontend.ahead(not is_made(spec, templates, cache)) as frontend:
-        found = make(spec, templates, cache)
+    new = not is_made(spec, templates, cache)
+    with Frontend.ahead(new) as frontend, second.beside(new) as confirm:
+        found = make(spec, templates, cache, confirm)
         tell(report, found, verbose)
         if not found.wrong:
             if not verbose:
                 report.say()
             tell_proof(
-                report, spec, templates, found, found.text, SUBMISSION, verbose, frontend=frontend
+                report,
+                spec,
+                templates,
+                found,
+                found.text,
+                SUBMISSION,
+                verbose,
+                frontend=frontend,
+                confirm=confirm,
             )
     return spec, found
 
