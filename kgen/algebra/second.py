@@ -32,14 +32,8 @@ def at_once(certificates: Sequence[Certificate]) -> Answer:
 
 
 @contextlib.contextmanager
-def beside(wanted: bool) -> Iterator[Confirm]:
-    """Whom to ask for confirmations: a process that loads sympy from now on, or this one where that is not `wanted`.
-
-    Where the process dies or is too slow, this one answers.
-    """
-    if not wanted:
-        yield at_once
-        return
+def beside() -> Iterator[Confirm]:
+    """Whom to ask for confirmations: a process that loads sympy from now on; where it dies or is too slow, this one."""
     with module_worker(WORKER) as worker, ThreadPoolExecutor(1) as asking:
 
         def ask(certificates: Sequence[Certificate]) -> list[Certificate]:
