@@ -59,7 +59,7 @@ def verify(paths: Receipts = None, root: Root = Path("."), as_json: Json = False
 
 @ledger.command()
 def best(paths: Receipts = None, root: Root = Path("."), as_json: Json = False) -> None:
-    """The fastest file for each shape and device: nothing flagged, unchecked, void or stale."""
+    """The fastest file for each shape and device: nothing flagged, unchecked, void, incomplete or stale."""
     from kgen.evidence.ledger import best as fastest
     from kgen.evidence.plain import plain
 

@@ -12,6 +12,7 @@ from typing import TypeVar
 from kgen.evidence.intervals import Ratio
 
 FASTER, SLOWER, INCONCLUSIVE = "faster", "slower", "inconclusive"
+INCOMPLETE = "incomplete"
 FALLBACK, WARM, LESS_EXACT, OUT_OF_REACH = "fallback", "warm", "less exact", "above the ceiling"
 
 

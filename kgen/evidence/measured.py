@@ -164,7 +164,9 @@ def _word(record: Record, one: Candidate, void: str) -> str:
         return "failed"
     if any(_unchecked(record, one)):
         return "unchecked"
-    return one.role if one.role in ("baseline", "again") else void and "void"
+    if one.role in ("baseline", "again"):
+        return one.role
+    return void and "void" or record.incomplete and analysis.INCOMPLETE
 
 
 def _void(record: Record, samples: _Samples) -> str:

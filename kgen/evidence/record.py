@@ -237,7 +237,8 @@ class Record:
     """One measuring run. `started` is a UTC time such as 2026-05-31T12:00:00Z.
 
     `sources` holds texts by their SHA-256, so that a receipt proves itself: those of the candidates' files.
-    `incomplete` says why the run ended before everything was measured, and is empty otherwise.
+    `incomplete` says why the run ended before everything was measured, or which shapes of the problem a file was not judged
+    at, and is empty otherwise.
     """
 
     kind: Literal["measurement"]

@@ -12,7 +12,7 @@ from kgen.evidence.receipts import Receipt
 from kgen.evidence.record import FLAGS, Candidate, Failure, Record, Source
 
 ROWS = ("shape", "file", "time", "to baseline", "to incumbent", "of read", "of matmul", "verdict")
-AGGREGATES = ("geometric mean of all shapes", "to baseline", "to incumbent", "verdict")
+AGGREGATES = ("geometric mean of these shapes", "to baseline", "to incumbent", "verdict")
 GATES = ("gate", "required", "found", "status", "why")
 
 MOST_TOLD = 240
@@ -135,7 +135,7 @@ def _held(record: Record | Imported, analysis: Analysis) -> Iterator[str]:
         yield from (f"case {one.name}: {one.status}" for one in record.cases if not one.passed)
         return
     if record.incomplete:
-        yield f"incomplete: {record.incomplete}"
+        yield f"INCOMPLETE, no file is promoted: {record.incomplete}"
     for one in record.candidates:
         if one.unavailable:
             yield f"{one.name} did not run: {one.unavailable}"

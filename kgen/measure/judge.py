@@ -134,4 +134,6 @@ def raw(record: Record) -> list[str]:
             told = f"{median(taken) * 1e6:10.2f} us" if taken else "not measured"
             lines.append(f"{shape.name:40} {one.role:10} {one.name:30} {told}")
     lines += [f"{one.candidate}: {one.flag}: {one.message}" for one in record.flags]
+    lines += [f"{one.candidate}: {one.what}: {one.message}" for one in record.failures]
+    lines += [f"incomplete: {record.incomplete}"] if record.incomplete else []
     return lines

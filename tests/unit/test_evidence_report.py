@@ -72,6 +72,13 @@ def test_a_void_run_says_so_in_every_row_and_promotes_nothing():
     assert told[-1].startswith("closed: the run is void")
 
 
+def test_the_mean_of_an_incomplete_run_is_no_verdict():
+    told = lines(replace(run(), incomplete="only 2 of 3 shapes were asked for, without c"))
+    mean = next(one for one in told if one.startswith("candidate  "))
+    assert mean.split()[-1] == "incomplete"
+    assert told[-1].startswith("closed: the run is incomplete: only 2 of 3 shapes")
+
+
 @pytest.mark.parametrize(
     ("changes", "told"),
     [
@@ -83,7 +90,7 @@ def test_a_void_run_says_so_in_every_row_and_promotes_nothing():
             {"failures": (Failure("candidate", "", "crash", "signal 11"),)},
             "candidate at every shape: crash: signal 11",
         ),
-        ({"incomplete": "interrupted"}, "incomplete: interrupted"),
+        ({"incomplete": "interrupted"}, "INCOMPLETE, no file is promoted: interrupted"),
     ],
 )
 def test_what_is_held_against_a_file_is_told(changes, told):

@@ -73,7 +73,6 @@ def test_a_judgement_leaves_a_receipt_that_reads_back(tmp_path):
     options = {
         "problem": str(FILES / "problem.py"),
         "device": HOST,
-        "shapes": "ROWS 4",
         "rounds": 5,
     }
     outcome = judge.judged(
@@ -83,7 +82,7 @@ def test_a_judgement_leaves_a_receipt_that_reads_back(tmp_path):
     found = parse_receipt(outcome.receipt.read_text())
     assert outcome.receipt.stem == found.name
     assert {(one.candidate, one.flag) for one in found.record.flags} == {("wrong", "wrong_output")}
-    assert found.decision.decision != "promoted"
+    assert found.decision.decision == "rejected"
     assert any("wrong_output" in line for line in outcome.lines)
 
 

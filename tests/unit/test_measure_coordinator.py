@@ -7,7 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from kgen.measure.coordinator import NoRun, measure
+from kgen.evidence.gates import Decision
+from kgen.evidence.ledger import best, entries
+from kgen.evidence.receipts import parse_receipt
+from kgen.measure.coordinator import NoRun, left_out, measure
+from kgen.measure.judge import judged
 from kgen.measure.request import Request
 from kgen.measure.stopping import Stop, enough, half_width
 
@@ -39,20 +43,58 @@ def request(candidate: str, against: str = "", **options) -> Request:
 def test_turns_come_in_rounds_whose_order_moves_on(tmp_path):
     against = file(tmp_path, "base", 100, 100, 101, 102, 99, 100)
     record = measure(
-        request(file(tmp_path, "fast", 50), against, rounds=6, precision=1e-9), start=Here
+        request(file(tmp_path, "fast", 50), against, rounds=6, precision=1e-9, shapes=""),
+        start=Here,
     )
     assert not record.incomplete and not record.flags and not record.failures
+    assert [one.name for one in record.shapes] == ["ROWS 4 N 64", "ROWS 8 N 128"]
     assert [one.role for one in record.candidates] == ["candidate", "baseline", "again"]
     names = [one.name for one in record.candidates]
-    first = [turn.candidate for turn in record.turns if turn.round == 0]
-    second = [turn.candidate for turn in record.turns if turn.round == 1]
-    assert first == names and second == names[1:] + names[:1]
-    assert max(turn.round for turn in record.turns) == 5
+    for shape in record.shapes:
+        turns = [turn for turn in record.turns if turn.shape == shape.name]
+        first = [turn.candidate for turn in turns if turn.round == 0]
+        second = [turn.candidate for turn in turns if turn.round == 1]
+        assert first == names and second == names[1:] + names[:1]
+        assert max(turn.round for turn in turns) == 5
+        fast = [turn.seconds for turn in turns if turn.candidate == "fast"]
+        assert fast == [pytest.approx((50e-6 / shape.calls_per_graph,) * 5)] * 6
     assert {one.when for one in record.checks} == {"before", "after"}
     assert {one.status for one in record.checks} == {"passed"}
-    calls = record.shapes[0].calls_per_graph
-    fast = [turn.seconds for turn in record.turns if turn.candidate == "fast"]
-    assert fast == [pytest.approx((50e-6 / calls,) * 5)] * 6
+
+
+def test_a_file_that_is_judged_at_some_shapes_is_not_promoted(tmp_path):
+    """It is twice as fast, at the shape that was asked for."""
+    asked = request(file(tmp_path, "fast", 50), file(tmp_path, "base"), rounds=5)
+    outcome = judged(asked, tmp_path / "out", lambda text: None, start=Here)
+    missing = "only 1 of 2 shapes were asked for, without ROWS 8 N 128"
+    assert outcome.code == 1 and outcome.record.incomplete == missing
+    assert f"INCOMPLETE, no file is promoted: {missing}" in outcome.lines
+    found = parse_receipt(outcome.receipt.read_text())
+    assert found.analysis.row("candidate", "ROWS 4 N 64").word == "faster"
+    assert found.analysis.aggregate_of("candidate").word == "incomplete"
+    assert found.decision == Decision("closed", f"the run is incomplete: {missing}")
+    assert best(entries([outcome.receipt]), tmp_path) == []
+
+
+def test_the_same_file_judged_at_every_shape_is_promoted(tmp_path):
+    asked = request(file(tmp_path, "fast", 50), file(tmp_path, "base"), rounds=5, shapes="ROWS")
+    outcome = judged(asked, tmp_path / "out", lambda text: None, start=Here)
+    assert outcome.code == 0 and outcome.record.incomplete == ""
+    found = best(entries([outcome.receipt]), tmp_path)
+    assert [one.shape for one in found] == ["ROWS 4 N 64", "ROWS 8 N 128"]
+
+
+def test_times_of_some_shapes_are_a_whole_run_where_no_file_is_judged(tmp_path):
+    record = measure(request(file(tmp_path, "only"), rounds=5), start=Here)
+    assert len(record.shapes) == 1 and record.incomplete == ""
+
+
+def test_shapes_that_are_left_out_are_named_up_to_six():
+    shapes = [{"name": str(number)} for number in range(9)]
+    assert left_out(shapes, shapes) == ""
+    assert left_out(shapes, shapes[8:]) == (
+        "only 1 of 9 shapes were asked for, without 0, 1, 2, 3, 4, 5 and 2 more"
+    )
 
 
 def interrupting(when: str):
