@@ -34,6 +34,7 @@ FLAGS: Mapping[str, str] = MappingProxyType(
         "kernel_set_differs": "KG914",
         "crash": "KG915",
         "timeout": "KG916",
+        "patches_measuring": "KG918",
     }
 )
 """What can be held against a candidate, with the code whose page explains it."""
