@@ -108,6 +108,7 @@ class Gathered:
                     "budget": request.budget,
                     "timeout": request.timeout,
                     "host_gib": request.host_gib,
+                    "problem": _named(Path(request.problem).resolve()) if request.problem else "",
                     "shapes": request.shapes,
                     "device": request.device,
                 },
