@@ -16,7 +16,7 @@ from kgen.evidence.receipts import parse_receipt
 from kgen.measure import coordinator, judge
 from kgen.measure.__main__ import main
 from kgen.measure.device import HOST
-from kgen.measure.gathered import _revision
+from kgen.measure.gathered import Gathered, _manifest, _revision
 from kgen.measure.request import Request
 
 FILES = Path(__file__).parents[1] / "measure"
@@ -132,6 +132,19 @@ def test_without_scipy_the_record_is_kept_and_nothing_is_concluded(tmp_path, mon
     assert any("us" in line for line in outcome.lines)
 
 
+def test_a_file_that_was_not_rendered_is_made_from_no_spec(root):
+    """Whatever bundle its problem is asked of."""
+    asked = Request(PLAIN_FILE, problem=str(root / BUNDLE))
+    assert _manifest(Path(PLAIN_FILE)) == {}
+    manifest = _manifest(root / BUNDLE / "submission.py")
+    assert manifest["spec"]["name"] == "rms_4096"
+    found = Gathered(asked, coordinator.find_task(asked.candidate, asked.problem))
+    found.environment = {**dict.fromkeys(WHERE, ""), "sms": 1, "l2_bytes": 1}
+    told = found.record("nothing was measured").source
+    assert (told.spec, told.templates) == (None, None)
+
+
+WHERE = ("device", "driver", "cuda", "torch", "triton", "ptxas", "python")
 PLAIN_FILE = str(FILES / "files" / "plain.py")
 
 
