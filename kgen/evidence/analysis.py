@@ -13,6 +13,9 @@ from kgen.evidence.intervals import Ratio
 
 FASTER, SLOWER, INCONCLUSIVE = "faster", "slower", "inconclusive"
 INCOMPLETE = "incomplete"
+UNSOUND = frozenset({"flagged", "failed", "unchecked", "not run", "not measured", "void"})
+"""Words of lines whose time shows nothing."""
+
 FALLBACK, WARM, LESS_EXACT, OUT_OF_REACH = "fallback", "warm", "less exact", "above the ceiling"
 
 

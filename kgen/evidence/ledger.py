@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kgen.evidence.analysis import Row
+from kgen.evidence.analysis import UNSOUND, Row
 from kgen.evidence.intervals import Ratio
 from kgen.evidence.plain import Misfit, ReadingError, parse
 from kgen.evidence.receipts import Receipt, parse_receipt
@@ -124,9 +124,6 @@ def best(found: Iterable[Entry], root: Path) -> list[Best]:
         if key not in fastest or one.seconds < fastest[key].seconds:
             fastest[key] = one
     return [fastest[key] for key in sorted(fastest)]
-
-
-UNSOUND = frozenset({"flagged", "failed", "unchecked", "not run", "not measured", "void"})
 
 
 def _sound(entry: Entry, root: Path) -> Iterator[Best]:

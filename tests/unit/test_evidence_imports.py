@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import math
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -90,6 +91,14 @@ def test_a_judge_that_tells_no_intervals_promotes_nothing():
     found = receipt(imported(mapping=mapping))
     assert found.analysis.row("candidate", "B 1").word == "no interval"
     assert found.decision.decision == "rejected"
+
+
+def test_in_a_check_no_row_has_a_verdict():
+    found = with_incumbent()
+    assert {row.word for row in analyse_import(found).rows_of("incumbent")} == {"faster"}
+    checked = analyse_import(replace(found, mode="check"))
+    assert [one.word for one in checked.aggregates] == ["void", "baseline", "void"]
+    assert {row.word for row in checked.rows} == {"void", "baseline"}
 
 
 def test_a_check_counts_no_time():

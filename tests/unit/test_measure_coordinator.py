@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from kgen.evidence.gates import Decision
+from kgen.evidence.gates import Decision, Requirements
 from kgen.evidence.ledger import best, entries
 from kgen.evidence.receipts import parse_receipt
 from kgen.measure.coordinator import NoRun, left_out, measure
-from kgen.measure.judge import judged
+from kgen.measure.judge import concluded, judged, raw
 from kgen.measure.request import Request
 from kgen.measure.stopping import Stop, enough, half_width
 
@@ -87,6 +88,31 @@ def test_the_same_file_judged_at_every_shape_is_promoted(tmp_path):
 def test_times_of_some_shapes_are_a_whole_run_where_no_file_is_judged(tmp_path):
     record = measure(request(file(tmp_path, "only"), rounds=5), start=Here)
     assert len(record.shapes) == 1 and record.incomplete == ""
+
+
+def test_a_void_run_is_a_finding_where_no_file_is_judged(tmp_path):
+    sound = judged(request(file(tmp_path, "only")), tmp_path, lambda text: None, start=Here)
+    assert sound.code == 0
+    record = replace(
+        sound.record,
+        turns=tuple(
+            (
+                replace(one, seconds=tuple(2 * taken for taken in one.seconds))
+                if one.candidate == "the baseline again"
+                else one
+            )
+            for one in sound.record.turns
+        ),
+    )
+    outcome = concluded(record, tmp_path / "out", Requirements())
+    assert outcome.code == 1 and any("VOID" in one for one in outcome.lines)
+
+
+def test_what_is_told_without_scipy_names_failures_and_what_is_missing(tmp_path):
+    raises = file(tmp_path, "raises", text="def run(x, w, ids):\n    raise ValueError('no')\n")
+    record = measure(request(file(tmp_path, "base"), peers=[raises], rounds=5), start=Here)
+    told = raw(replace(record, incomplete="interrupted"))
+    assert "raises: error: ValueError: no" in told and told[-1] == "incomplete: interrupted"
 
 
 def test_shapes_that_are_left_out_are_named_up_to_six():
