@@ -113,9 +113,8 @@ class Best:
 def best(found: Iterable[Entry], root: Path) -> list[Best]:
     """The fastest at each shape on each device, by time of a call.
 
-    It takes no row of a void or an incomplete run, none that is flagged, failed, unchecked or not measured, none of a stale receipt, and
-    none whose own file has changed since.
-    What a reader should know of a row stays with it in `marks`.
+    It takes no row of a void or an incomplete run, none that is flagged, failed, unchecked or not measured, none of a stale
+    receipt, and none whose own file has changed since. What a reader should know of a row stays with it in `marks`.
     Times of other runs were taken at other moments: a close second may be as fast.
     """
     fastest: dict[tuple[str, str, str], Best] = {}

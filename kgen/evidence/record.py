@@ -54,8 +54,8 @@ class Settings:
     `floor` is the half width that no interval is narrower than and `precision` the one at which measuring may stop, both
     as shares of a ratio (0.015 is 1.5 %). `rounds` is the most rounds of a shape, `replays` the recorded ones of a turn.
     `timed` says what a sample is: a replayed CUDA graph, or an eager call where no candidate can be captured. `options`
-    are further ones by name, such as limits of time and memory; `problem` is the file or folder that the problem was asked of, empty
-    where the manifest beside the judged file chose it.
+    are further ones by name, such as limits of time and memory; `problem` is the file or folder that the problem was asked of,
+    empty where the manifest beside the judged file chose it.
     """
 
     floor: float

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from types import CodeType, ModuleType
 from typing import Any
 
+from kgen.runner.load import LOADED
+
 OWN = ("kgen.evidence", "kgen.families", "kgen.measure", "kgen.runner", "kgen.worker")
 """Packages of which everything is kept, constants too."""
 
@@ -62,7 +64,8 @@ class Patches:
     def __init__(self) -> None:
         own = tuple(_own())
         used = frozenset(ALWAYS).union(*(_names(one.code) for one in own if one.code))
-        self._kept = (*own, *(one for one in _others(used) if one.told not in HONEST))
+        others = (one for one in _others(used) if one.told not in HONEST)
+        self._kept = (*own, *_problem(), *others)
         self._hook = _hook()
 
     def found(self) -> Iterator[str]:
@@ -82,6 +85,15 @@ def _own() -> Iterator[Kept]:
         for value in tuple(vars(module).values()):
             if isinstance(value, type) and value.__module__ == name:
                 yield from _members(value, set(vars(value)))
+
+
+def _problem() -> Iterator[Kept]:
+    """The functions of a problem that is a file: nothing else was loaded from one yet. Its constants may change."""
+    for name, module in sorted(sys.modules.items()):
+        if name.startswith(LOADED):
+            yield from _members(
+                module, {one for one, value in vars(module).items() if callable(value)}
+            )
 
 
 def _others(used: frozenset[str]) -> Iterator[Kept]:
