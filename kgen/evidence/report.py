@@ -117,8 +117,12 @@ def _words(one: Row | Aggregate, more: Sequence[str]) -> str:
 
 
 def _limits(record: Record | Imported) -> Iterator[str]:
-    """What the device reached in the same run."""
+    """What the device reached in the same run, and what ratios and intervals are."""
     if isinstance(record, Imported):
+        yield (
+            "ratios of the judge's medians; intervals combine those that it tells, whatever their level, as if errors were "
+            f"independent, never narrower than {record.floor:.1%} either way"
+        )
         return
     limits = record.limits
     told = (
