@@ -19,6 +19,7 @@ from kgen.measure.stopping import Stop, enough, half_width
 FILES = Path(__file__).parents[1] / "measure"
 sys.path.insert(0, str(FILES))
 
+import slow_host  # noqa: E402
 from here import Here  # noqa: E402
 
 SCRIPTED = "slow_host:Scripted"
@@ -27,7 +28,9 @@ PLAIN = "def run(x, w, ids):\n    return x * w + ids[:, None]\n"
 
 @pytest.fixture(autouse=True)
 def importable(monkeypatch):
+    """In real processes too; and a cache so small here that a few input sets exceed it."""
     monkeypatch.setenv("PYTHONPATH", str(FILES))
+    monkeypatch.setattr(slow_host.Scripted, "l2_bytes", 2**12)
 
 
 def file(folder: Path, name: str, *microseconds: float, text: str = PLAIN) -> str:
