@@ -1,0 +1,170 @@
+"""Two generated files, function by function: what is renamed, which constants changed, which lines differ otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from kgen.diff.alignment import Step, aligned
+from kgen.diff.model import FunctionChange, Hunk, Side, SourceDiff, Spot
+from kgen.diff.pairing import Pair, paired
+from kgen.diff.pieces import HASHES, Unit, bound, units
+from kgen.diff.substitutions import (
+    Aligned,
+    Values,
+    explains,
+    named_constants,
+    renames,
+    told,
+)
+from kgen.render.hashes import core_sha256
+
+
+def without_hashes(text: str) -> list[str]:
+    """The lines of a file but for those that hash what it was made from."""
+    return [line for line in text.splitlines() if not HASHES.fullmatch(line)]
+
+
+def pairs(a: Side, b: Side) -> tuple[list[Pair], list[Unit], list[Unit]]:
+    """Which function of B is which of A; a side without a manifest borrows the other's roles for functions of one name."""
+    return paired(
+        units(a.text, a.manifest or b.manifest), units(b.text, b.manifest or a.manifest)
+    )
+
+
+def compare(a: Side, b: Side, known: Mapping[Values, set[str]] = {}) -> SourceDiff:
+    """What differs between two texts. `known` names pairs of literals that are values of the spec's keys."""
+    differs = without_hashes(a.text) != without_hashes(b.text)
+    core = core_sha256(a.text) != core_sha256(b.text)
+    if not differs:
+        return SourceDiff(False, core)
+    matched, only_a, only_b = pairs(a, b)
+    found = [Aligned(pair, tuple(aligned(pair[0].pieces, pair[1].pieces))) for pair in matched]
+    functions = {one.name: two.name for one, two in matched}
+    renamed = renames(found, functions, (bound(a.text), bound(b.text)))
+    constants = {**known}
+    for values, names in named_constants(found).items():
+        constants[values] = names | constants.get(values, set())
+    own = [{k: v for k, v in one.items() if functions.get(k) != v} for one in renamed]
+    literals, names = told(found, own, constants)
+    finder = _Hunks(a, b, constants)
+    hunks = [hunk for one, new in zip(found, renamed) for hunk in finder.of(one, new)]
+    return SourceDiff(
+        True, core, literals, names, tuple(_functions(matched, only_a, only_b)), _grouped(hunks)
+    )
+
+
+def _functions(
+    matched: Sequence[Pair], only_a: Sequence[Unit], only_b: Sequence[Unit]
+) -> Iterator[FunctionChange]:
+    for one, two in matched:
+        if one.name != two.name:
+            yield FunctionChange("renamed", two.what, one.name, two.name, _lines(two))
+    for one in only_a:
+        yield FunctionChange("removed", one.what, one.name, "", _lines(one))
+    for one in only_b:
+        yield FunctionChange("added", one.what, "", one.name, _lines(one))
+
+
+def _lines(unit: Unit) -> int:
+    return unit.last - unit.first + 1
+
+
+@dataclass(frozen=True)
+class _Open:
+    """Unexplained steps that follow one another."""
+
+    steps: tuple[Step, ...]
+
+    def lines(self, side: int) -> tuple[int, int] | None:
+        """First and last line on a side; None where it has none."""
+        pieces = [piece for step in self.steps for piece in (step.a, step.b)[side]]
+        if not pieces:
+            return None
+        return min(piece.first for piece in pieces), max(piece.last for piece in pieces)
+
+
+class _Hunks:
+    """Finds the lines that no substitution explains."""
+
+    def __init__(self, a: Side, b: Side, constants: Mapping[Values, set[str]]):
+        self._sides = (a, b)
+        self._texts = (a.text.splitlines(), b.text.splitlines())
+        self._constants = constants
+
+    def of(self, one: Aligned, renamed: Mapping[str, str]) -> Iterator[Hunk]:
+        """The hunks of a pair of units, in their order."""
+        run: list[Step] = []
+        for step in one.steps:
+            if step.alike and explains(step.a[0], step.b[0], renamed, self._constants):
+                # a piece on a line that differs anyhow is shown with it
+                if run and not self._shares_line(run[-1], step):
+                    yield self._hunk(one, _Open(tuple(run)))
+                    run = []
+            else:
+                run.append(step)
+        if run:
+            yield self._hunk(one, _Open(tuple(run)))
+
+    @staticmethod
+    def _shares_line(before: Step, step: Step) -> bool:
+        for one, two in ((before.a, step.a), (before.b, step.b)):
+            if one and two and one[-1].last >= two[0].first:
+                return True
+        return False
+
+    def _hunk(self, one: Aligned, run: _Open) -> Hunk:
+        spans = [run.lines(side) for side in (0, 1)]
+        removed, added = (
+            tuple(text[span[0] - 1 : span[1]]) if span else ()
+            for text, span in zip(self._texts, spans)
+        )
+        pieces = [piece for step in run.steps for piece in (*step.a, *step.b)]
+        starts = [span[0] if span else 0 for span in spans]
+        template = next(filter(None, (self._template(side, spans[side]) for side in (1, 0))), "")
+        spot = Spot(one.pair[1].name, *starts)
+        comment = all(piece.comment for piece in pieces)
+        return Hunk(template, *_trimmed(removed, added), comment, (spot,))
+
+    def _template(self, side: int, span: tuple[int, int] | None) -> str:
+        """`FILE:LINE` of the first line that a template wrote."""
+        manifest = self._sides[side].manifest
+        if manifest is None or span is None:
+            return ""
+        lines = range(span[0], span[1] + 1)
+        return next(filter(None, (_origin(manifest, line) for line in lines)), "")
+
+
+def _trimmed(
+    removed: tuple[str, ...], added: tuple[str, ...]
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Without the last lines that both have: a piece may end on a line that is the same."""
+    while removed and added and removed[-1] == added[-1]:
+        removed, added = removed[:-1], added[:-1]
+    return removed, added
+
+
+def _origin(manifest: Mapping[str, Any], line: int) -> str:
+    mapped = manifest["source_map"][line - 1] if line <= len(manifest["source_map"]) else None
+    return f"{manifest['templates_index'][mapped[0]]}:{mapped[1]}" if mapped else ""
+
+
+def _grouped(hunks: Sequence[Hunk]) -> tuple[Hunk, ...]:
+    """Equal hunks of one template line as one, where the first of them stands."""
+    groups: dict[tuple, list[Hunk]] = {}
+    for hunk in hunks:
+        lines = tuple(tuple(line.strip() for line in part) for part in (hunk.removed, hunk.added))
+        # what kgen assembles has no template line by which two hunks would be the same change
+        own = hunk.template or hunk.spots
+        groups.setdefault((own, lines), []).append(hunk)
+    return tuple(
+        Hunk(
+            same[0].template,
+            same[0].removed,
+            same[0].added,
+            same[0].comment,
+            tuple(spot for one in same for spot in one.spots),
+        )
+        for same in groups.values()
+    )

@@ -1,0 +1,130 @@
+"""Names and literals that are others everywhere: one fact for all the lines that show it.
+
+A rename is taken for one only where it is a bijection in the whole unit between names that the files themselves give, so
+that the two texts mean the same. A literal counts where it is the whole value of a name (`BLOCK_N=128`), or where it is
+the value that such a name, or a key of the spec, has on both sides.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from kgen.diff.alignment import Step
+from kgen.diff.model import Spot, Substitution
+from kgen.diff.pairing import Pair
+from kgen.diff.pieces import Piece, is_attribute, names
+
+Values = tuple[str, str]
+"""A literal or name of A, and that of B in its place."""
+
+
+@dataclass(frozen=True)
+class Aligned:
+    """Two units with their steps."""
+
+    pair: Pair
+    steps: tuple[Step, ...]
+
+    def differing(self) -> Iterator[tuple[Piece, Piece, int]]:
+        """Each word that differs between pieces of one shape."""
+        for step in self.steps:
+            if step.alike:
+                one, two = step.a[0], step.b[0]
+                for at, (old, new) in enumerate(zip(one.words, two.words)):
+                    if old != new:
+                        yield one, two, at
+
+
+def renames(
+    found: Sequence[Aligned], functions: Mapping[str, str], given: tuple[set[str], set[str]]
+) -> list[dict[str, str]]:
+    """For each aligned pair, A's names that have others in B.
+
+    `functions` are those of paired functions; `given` the names that each file gives.
+    """
+    return [_renamed(one, functions, given) for one in found]
+
+
+def _renamed(
+    one: Aligned, functions: Mapping[str, str], given: tuple[set[str], set[str]]
+) -> dict[str, str]:
+    in_a, in_b = (names(unit.pieces) for unit in one.pair)
+    forth: dict[str, set[str]] = defaultdict(set)
+    back: dict[str, set[str]] = defaultdict(set)
+    for old, new, at in one.differing():
+        if old.words[at][0] == new.words[at][0] == "name" and not is_attribute(old, at):
+            forth[old.words[at][1]].add(new.words[at][1])
+            back[new.words[at][1]].add(old.words[at][1])
+    taken = {old: new for old, new in functions.items() if old in in_a and new in in_b}
+    for old, to in forth.items():
+        (new, *others) = to
+        single = not others and len(back[new]) == 1
+        fresh = old not in in_b and new not in in_a
+        own = old in given[0] and new in given[1]
+        # a function that both files have is another one, not this one renamed
+        apart = new not in functions.values() and old not in functions
+        if single and fresh and own and apart:
+            taken[old] = new
+    return taken
+
+
+def named_constants(found: Sequence[Aligned]) -> dict[Values, set[str]]:
+    """The pairs of literals that are the whole value of a name somewhere, with these names."""
+    names_of: dict[Values, set[str]] = defaultdict(set)
+    for one in found:
+        for old, new, at in one.differing():
+            name = _value_of(old, at)
+            if name and new.words[at][0] == "literal":
+                names_of[old.words[at][1], new.words[at][1]].add(name)
+    return names_of
+
+
+def _value_of(piece: Piece, at: int) -> str:
+    """The name that a literal is the whole value of, or nothing."""
+    words = piece.words
+    if words[at][0] != "literal" or at < 2 or words[at - 1][1] != "=":
+        return ""
+    ends = at + 1 == len(words) or words[at + 1][1] in (",", ")", "]", "}")
+    # in a comment, where every word is told apart by its characters alone, names are words
+    name = words[at - 2][1]
+    return name if ends and name.isidentifier() else ""
+
+
+def explains(
+    old: Piece, new: Piece, renamed: Mapping[str, str], constants: Mapping[Values, set[str]]
+) -> bool:
+    """Whether renames and constants turn one piece into the other."""
+    if old.shape != new.shape:
+        return False
+    for at, ((kind, before), (_, after)) in enumerate(zip(old.words, new.words)):
+        if kind == "name" and not is_attribute(old, at):
+            before = renamed.get(before, before)
+        if before != after and not (kind == "literal" and (before, after) in constants):
+            return False
+    return True
+
+
+def told(
+    found: Sequence[Aligned],
+    renamed: Sequence[Mapping[str, str]],
+    constants: Mapping[Values, set[str]],
+) -> tuple[tuple[Substitution, ...], tuple[Substitution, ...]]:
+    """Constants and renames with every place where one stands."""
+    literal: dict[tuple[str, str, str], list[Spot]] = defaultdict(list)
+    name: dict[tuple[str, str, str], list[Spot]] = defaultdict(list)
+    for one, own in zip(found, renamed):
+        for old, new, at in one.differing():
+            values = old.words[at][1], new.words[at][1]
+            spot = Spot(one.pair[1].name, old.first, new.first)
+            if values in constants and old.words[at][0] == "literal":
+                whose = _value_of(old, at) or " or ".join(sorted(constants[values]))
+                literal[whose, *values].append(spot)
+            elif own.get(values[0]) == values[1]:
+                name["", *values].append(spot)
+    return _substitutions(literal), _substitutions(name)
+
+
+def _substitutions(found: Mapping[tuple[str, str, str], list[Spot]]) -> tuple[Substitution, ...]:
+    return tuple(Substitution(*key, tuple(spots)) for key, spots in found.items())
