@@ -72,3 +72,25 @@ def _between(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[Change, ..
         for key in keys
         if key not in old or key not in new or old[key] != new[key]
     )
+
+
+def literals(a: Side, b: Side) -> dict[tuple[str, str], set[str]]:
+    """The values of parameters and constant axes that differ, as literals of the source, with their names."""
+    if a.manifest is None or b.manifest is None:
+        return {}
+    old, new = _values(a.manifest), _values(b.manifest)
+    found: dict[tuple[str, str], set[str]] = {}
+    for key in old.keys() & new.keys():
+        if old[key] != new[key]:
+            found.setdefault((repr(old[key]), repr(new[key])), set()).add(key[-1])
+    return found
+
+
+def _values(manifest: Mapping[str, Any]) -> dict[tuple[str, str], Any]:
+    axes = manifest["problem"]["axes"].items()
+    constants = {("", name): axis["const"] for name, axis in axes if "const" in axis}
+    return constants | {
+        (one["name"], name): value
+        for one in manifest["regimes"]
+        for name, value in one["parameters"].items()
+    }

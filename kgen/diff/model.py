@@ -111,19 +111,20 @@ class SourceDiff:
 
 @dataclass(frozen=True)
 class Compiled:
-    """One signature of a kernel for one target, on both sides; a side without it is None.
+    """One signature of a kernel for one target, on both sides: `old` is its name in A, `new` in B, empty where it is not.
 
-    `numbers` and `instructions` hold the pairs that differ. `same_code` is None where it is not known.
+    `signature` tells it from the kernel's others. `numbers` and `instructions` hold the pairs that differ; `same_code` is
+    None where it is not known.
     """
 
-    kernel: str
-    old_kernel: str
+    old: str
+    new: str
     target: str
     signature: str
-    status: tuple[str | None, str | None]
+    status: tuple[str | None, ...]
     same_code: bool | None
-    numbers: Mapping[str, tuple[int | None, int | None]]
-    instructions: Mapping[str, tuple[int, int]]
+    numbers: Mapping[str, tuple[int | None, ...]]
+    instructions: Mapping[str, tuple[int, ...]]
 
 
 Machine = Literal["same", "differs", "unknown"]
@@ -136,7 +137,6 @@ class Consequence:
     machine: Machine
     reason: str
     kernels: tuple[Compiled, ...] = ()
-    compared: int = 0
 
 
 @dataclass(frozen=True)
@@ -151,31 +151,41 @@ class Waves:
 
 @dataclass(frozen=True)
 class Measured:
-    """How many times faster B is than A at a shape, from one run that timed both."""
+    """How many times faster B is than A at a shape; no interval where a run has none.
+
+    `receipts` is the one whose run timed both, or two that compared them with one baseline at different times.
+    """
 
     device: str
     shape: str
     ratio: float
     low: float | None
     high: float | None
-    receipt: str
+    receipts: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class FileDiff:
-    """Everything between two files of the same place; a side that there is not is None."""
+    """Everything between two files of the same place; a side that there is not is None.
+
+    `spec` is None where a side says nothing of its spec, `measured` where no receipts were looked at.
+    """
 
     name: str
     a: Side | None
     b: Side | None
-    spec: tuple[Change, ...]
-    spec_known: bool
-    source: SourceDiff | None
+    spec: tuple[Change, ...] | None = None
+    source: SourceDiff | None = None
     consequence: Consequence | None = None
     waves: tuple[Waves, ...] = ()
     measured: tuple[Measured, ...] | None = None
 
     @property
+    def text_differs(self) -> bool:
+        """Whether there are two texts that differ, or only one."""
+        return self.source is None or self.source.differs
+
+    @property
     def differs(self) -> bool:
         """Whether there is anything to show."""
-        return self.source is None or self.source.differs or bool(self.spec)
+        return self.text_differs or bool(self.spec)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from kgen.diff.alignment import Step, aligned
 from kgen.diff.model import FunctionChange, Hunk, Side, SourceDiff, Spot
 from kgen.diff.pairing import Pair, paired
-from kgen.diff.pieces import HASHES, Unit, bound, units
+from kgen.diff.pieces import HASHES, Piece, Unit, bound, units
 from kgen.diff.substitutions import (
     Aligned,
     Values,
@@ -28,9 +27,7 @@ def without_hashes(text: str) -> list[str]:
 
 def pairs(a: Side, b: Side) -> tuple[list[Pair], list[Unit], list[Unit]]:
     """Which function of B is which of A; a side without a manifest borrows the other's roles for functions of one name."""
-    return paired(
-        units(a.text, a.manifest or b.manifest), units(b.text, b.manifest or a.manifest)
-    )
+    return paired(units(a.text, a.manifest or b.manifest), units(b.text, b.manifest or a.manifest))
 
 
 def compare(a: Side, b: Side, known: Mapping[Values, set[str]] = {}) -> SourceDiff:
@@ -43,9 +40,7 @@ def compare(a: Side, b: Side, known: Mapping[Values, set[str]] = {}) -> SourceDi
     found = [Aligned(pair, tuple(aligned(pair[0].pieces, pair[1].pieces))) for pair in matched]
     functions = {one.name: two.name for one, two in matched}
     renamed = renames(found, functions, (bound(a.text), bound(b.text)))
-    constants = {**known}
-    for values, names in named_constants(found).items():
-        constants[values] = names | constants.get(values, set())
+    constants = named_constants(found, known)
     own = [{k: v for k, v in one.items() if functions.get(k) != v} for one in renamed]
     literals, names = told(found, own, constants)
     finder = _Hunks(a, b, constants)
@@ -71,20 +66,6 @@ def _lines(unit: Unit) -> int:
     return unit.last - unit.first + 1
 
 
-@dataclass(frozen=True)
-class _Open:
-    """Unexplained steps that follow one another."""
-
-    steps: tuple[Step, ...]
-
-    def lines(self, side: int) -> tuple[int, int] | None:
-        """First and last line on a side; None where it has none."""
-        pieces = [piece for step in self.steps for piece in (step.a, step.b)[side]]
-        if not pieces:
-            return None
-        return min(piece.first for piece in pieces), max(piece.last for piece in pieces)
-
-
 class _Hunks:
     """Finds the lines that no substitution explains."""
 
@@ -94,55 +75,55 @@ class _Hunks:
         self._constants = constants
 
     def of(self, one: Aligned, renamed: Mapping[str, str]) -> Iterator[Hunk]:
-        """The hunks of a pair of units, in their order."""
+        """The hunks of a pair of units, in their order: runs of steps that are not explained."""
         run: list[Step] = []
         for step in one.steps:
-            if step.alike and explains(step.a[0], step.b[0], renamed, self._constants):
-                # a piece on a line that differs anyhow is shown with it
-                if run and not self._shares_line(run[-1], step):
-                    yield self._hunk(one, _Open(tuple(run)))
-                    run = []
-            else:
+            if not (step.alike and explains(step.a[0], step.b[0], renamed, self._constants)):
                 run.append(step)
+            # a piece on a line that differs anyhow is shown with it
+            elif run and not _shares_line(run[-1], step):
+                yield self._hunk(one, run)
+                run = []
         if run:
-            yield self._hunk(one, _Open(tuple(run)))
+            yield self._hunk(one, run)
 
-    @staticmethod
-    def _shares_line(before: Step, step: Step) -> bool:
-        for one, two in ((before.a, step.a), (before.b, step.b)):
-            if one and two and one[-1].last >= two[0].first:
-                return True
-        return False
+    def _hunk(self, one: Aligned, run: Sequence[Step]) -> Hunk:
+        pieces = [[piece for step in run for piece in (step.a, step.b)[side]] for side in (0, 1)]
+        lines = [list(_numbered(text, own)) for text, own in zip(self._texts, pieces)]
+        _trim(*lines)
+        _trim(*lines, at=0)
+        template = next(filter(None, (self._template(side, lines[side]) for side in (1, 0))), "")
+        starts = [own[0][0] if own else 0 for own in lines]
+        removed, added = (tuple(line for _, line in own) for own in lines)
+        comment = all(piece.comment for own in pieces for piece in own)
+        return Hunk(template, removed, added, comment, (Spot(one.pair[1].name, *starts),))
 
-    def _hunk(self, one: Aligned, run: _Open) -> Hunk:
-        spans = [run.lines(side) for side in (0, 1)]
-        removed, added = (
-            tuple(text[span[0] - 1 : span[1]]) if span else ()
-            for text, span in zip(self._texts, spans)
-        )
-        pieces = [piece for step in run.steps for piece in (*step.a, *step.b)]
-        starts = [span[0] if span else 0 for span in spans]
-        template = next(filter(None, (self._template(side, spans[side]) for side in (1, 0))), "")
-        spot = Spot(one.pair[1].name, *starts)
-        comment = all(piece.comment for piece in pieces)
-        return Hunk(template, *_trimmed(removed, added), comment, (spot,))
-
-    def _template(self, side: int, span: tuple[int, int] | None) -> str:
+    def _template(self, side: int, lines: Sequence[tuple[int, str]]) -> str:
         """`FILE:LINE` of the first line that a template wrote."""
         manifest = self._sides[side].manifest
-        if manifest is None or span is None:
+        if manifest is None:
             return ""
-        lines = range(span[0], span[1] + 1)
-        return next(filter(None, (_origin(manifest, line) for line in lines)), "")
+        return next(filter(None, (_origin(manifest, number) for number, _ in lines)), "")
 
 
-def _trimmed(
-    removed: tuple[str, ...], added: tuple[str, ...]
-) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Without the last lines that both have: a piece may end on a line that is the same."""
-    while removed and added and removed[-1] == added[-1]:
-        removed, added = removed[:-1], added[:-1]
-    return removed, added
+def _shares_line(before: Step, step: Step) -> bool:
+    """Whether a step begins on the line on which the one before it ends, on either side."""
+    sides = ((before.a, step.a), (before.b, step.b))
+    return any(one and two and one[-1].last >= two[0].first for one, two in sides)
+
+
+def _numbered(text: Sequence[str], pieces: Sequence[Piece]) -> Iterator[tuple[int, str]]:
+    """The lines on which pieces stand, each with its number."""
+    if pieces:
+        first = min(piece.first for piece in pieces)
+        last = max(piece.last for piece in pieces)
+        yield from ((number, text[number - 1]) for number in range(first, last + 1))
+
+
+def _trim(removed: list[tuple[int, str]], added: list[tuple[int, str]], at: int = -1) -> None:
+    """Takes off equal lines at one end: a piece may begin or end on a line that is the same."""
+    while removed and added and removed[at][1] == added[at][1]:
+        del removed[at], added[at]
 
 
 def _origin(manifest: Mapping[str, Any], line: int) -> str:

@@ -59,7 +59,7 @@ def _renamed(
             back[new.words[at][1]].add(old.words[at][1])
     taken = {old: new for old, new in functions.items() if old in in_a and new in in_b}
     for old, to in forth.items():
-        (new, *others) = to
+        new, *others = to
         single = not others and len(back[new]) == 1
         fresh = old not in in_b and new not in in_a
         own = old in given[0] and new in given[1]
@@ -70,15 +70,23 @@ def _renamed(
     return taken
 
 
-def named_constants(found: Sequence[Aligned]) -> dict[Values, set[str]]:
-    """The pairs of literals that are the whole value of a name somewhere, with these names."""
-    names_of: dict[Values, set[str]] = defaultdict(set)
+def named_constants(
+    found: Sequence[Aligned], known: Mapping[Values, set[str]]
+) -> dict[Values, set[str]]:
+    """The pairs of literals that are the whole value of a name somewhere, with these names, on top of those `known`."""
+    names_of = defaultdict(set, {values: set(own) for values, own in known.items()})
     for one in found:
         for old, new, at in one.differing():
             name = _value_of(old, at)
             if name and new.words[at][0] == "literal":
-                names_of[old.words[at][1], new.words[at][1]].add(name)
+                values = old.words[at][1], new.words[at][1]
+                names_of[values].add(_one_name(name, names_of[values]))
     return names_of
+
+
+def _one_name(name: str, known: set[str]) -> str:
+    """`NUM_WARPS` for an option `num_warps` that has the parameter's value."""
+    return name.upper() if name.upper() in known else name
 
 
 def _value_of(piece: Piece, at: int) -> str:
@@ -119,7 +127,8 @@ def told(
             values = old.words[at][1], new.words[at][1]
             spot = Spot(one.pair[1].name, old.first, new.first)
             if values in constants and old.words[at][0] == "literal":
-                whose = _value_of(old, at) or " or ".join(sorted(constants[values]))
+                own_name = _one_name(_value_of(old, at), constants[values])
+                whose = own_name or " or ".join(sorted(constants[values]))
                 literal[whose, *values].append(spot)
             elif own.get(values[0]) == values[1]:
                 name["", *values].append(spot)

@@ -1,0 +1,52 @@
+"""The levels of a comparison, one after the other: each is shown before the next, which takes longer, begins."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from kgen.diff import source
+from kgen.diff.keys import changes, literals
+from kgen.diff.model import FileDiff, Side
+
+if TYPE_CHECKING:
+    from kgen.diff.consequence import Compiling
+    from kgen.evidence.ledger import Entry
+
+
+def between(name: str, a: Side | None, b: Side | None) -> FileDiff:
+    """Spec and source."""
+    if a is None or b is None:
+        return FileDiff(name, a, b)
+    return FileDiff(name, a, b, changes(a, b), source.compare(a, b, literals(a, b)))
+
+
+def with_consequence(found: FileDiff, how: Compiling, receipts: Sequence[Entry] | None) -> FileDiff:
+    """The same with what it comes to; `receipts` is None where there is no ledger to look into."""
+    if found.source is None:
+        return found
+    from kgen.diff.consequence import consequence
+
+    core = found.source.core
+    done = replace(found, consequence=consequence(found.a, found.b, core, how))
+    if not core:
+        return done
+    measured = None
+    if receipts is not None:
+        from kgen.diff.measured import measured as of_receipts
+
+        measured = of_receipts(found.a, found.b, receipts)
+    return replace(done, waves=_waves(found), measured=measured)
+
+
+def _waves(found: FileDiff):
+    """Waves that differ; none are estimated without torch, which knows a family's workloads."""
+    from importlib.util import find_spec
+
+    if find_spec("torch") is None:
+        return ()
+    from kgen.diff.waves import waves
+
+    renamed = {one.old: one.new for one in found.source.functions if one.kind == "renamed"}
+    return waves(found.a, found.b, renamed)
