@@ -26,18 +26,20 @@ if TYPE_CHECKING:
     from kgen.diff.subjects import Reader
     from kgen.evidence.ledger import Entry
 
-Named = Annotated[
-    str | None,
-    typer.Argument(
-        help="A spec, a generated file, a folder with some, or REV:PATH for one of a git revision.",
-        show_default=False,
-    ),
-]
-
 
 def diff(
-    a: Named = None,
-    b: Named = None,
+    a: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[A]",
+            help="A spec, a generated file, a folder with some, or REV:PATH of a git revision.",
+            show_default=False,
+        ),
+    ] = None,
+    b: Annotated[
+        str | None,
+        typer.Argument(metavar="[B]", help="What A is compared with.", show_default=False),
+    ] = None,
     revision: Annotated[
         str | None,
         typer.Option(

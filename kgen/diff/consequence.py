@@ -48,11 +48,11 @@ class _Both:
 def consequence(a: Side, b: Side, core_differs: bool, how: Compiling) -> Consequence:
     """What differs in machine code, and in the resources that it takes."""
     if not core_differs:
-        return Consequence("same", "the core is the same: only comments and layout differ")
+        return Consequence("same", "only comments and layout differ, the core does not")
     for side in (a, b):
         if side.manifest is None:
-            reason = f"not compiled: nothing says with which signatures ({side.note})"
-            return Consequence("unknown", f"{reason}: {side.label}")
+            reason = f"nothing says with which signatures to compile {side.label} ({side.note})"
+            return Consequence("unknown", reason)
     every = list(_jobs(a, b, how))
     asked = [both for both in every if not _same_text(both)]
     if not asked:

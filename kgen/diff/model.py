@@ -81,11 +81,11 @@ class FunctionChange:
 class Hunk:
     """Lines that differ and that no substitution explains.
 
-    `template` is `FILE:LINE` of the template line behind them, empty for what kgen assembles itself. Equal hunks that
-    come from the same template line are one, with several `spots`.
+    `template` is `FILE:LINE` of the template line behind them, empty for what kgen assembles itself, None where no
+    manifest says it. Equal hunks that come from the same template line are one, with several `spots`.
     """
 
-    template: str
+    template: str | None
     removed: tuple[str, ...]
     added: tuple[str, ...]
     comment: bool

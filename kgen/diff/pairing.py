@@ -9,8 +9,8 @@ from kgen.diff.pieces import Unit
 
 _SAME_ROLE, _ANY_ROLE = 0.4, 0.7
 """The least likeness, from 0 to 1, of two functions of one role, and of any two, that are taken for the same one."""
-_SAME_NAME, _SAME_REGIMES = 0.2, 0.1
-"""What an equal name and equal regimes add: a name alone may have passed on to another kernel."""
+_SAME_NAME, _SAME_REGIMES = 0.02, 0.05
+"""What an equal name and equal regimes add, enough to decide between two that are as much alike: a name may have passed on."""
 
 Pair = tuple[Unit, Unit]
 

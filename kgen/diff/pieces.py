@@ -127,8 +127,7 @@ class _Cutter:
     def take(self, token: tokenize.TokenInfo) -> None:
         """The next token of the file."""
         if token.type == tokenize.COMMENT:
-            words = tuple(_comment_words(token.string))
-            self.found.append(Piece(words, token.start[0], token.start[0], self._indent, True))
+            self.found.append(_comment(token))
         elif token.type == tokenize.NEWLINE:
             self._cut()
             self._at_start = True
@@ -173,6 +172,13 @@ def _word(token: tokenize.TokenInfo) -> Word:
         return "literal", token.string
     plain = token.type == tokenize.NAME and not keyword.iskeyword(token.string)
     return ("name" if plain else "other"), token.string
+
+
+def _comment(token: tokenize.TokenInfo) -> Piece:
+    """A comment; where it stands alone its column is its depth, as Python knows the block only after it."""
+    alone = not token.line[: token.start[1]].strip()
+    depth = token.start[1] if alone else -1
+    return Piece(tuple(_comment_words(token.string)), token.start[0], token.start[0], depth, True)
 
 
 def _comment_words(text: str) -> Iterator[Word]:

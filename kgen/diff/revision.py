@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath
 from typing import Literal
 
 from kgen.diagnostics import Diagnostic, KgenError, Place
-from kgen.expr import suggestion
+from kgen.expr.nearest import nearest
 
 _REGULAR = ("100644", "100755")
 """Modes of plain files; links and submodules are left out."""
@@ -53,13 +53,19 @@ class Revision:
             return "file"
         if any(one.startswith(f"{path}/" if path else "") for one in self.blobs):
             return "folder"
-        hint = suggestion(path, self._names(), "files")
+        near = nearest(path, self._names())
+        hint = (
+            f"did you mean {near}?"
+            if near
+            else f"`git ls-tree -r --name-only {self.name}` lists all"
+        )
         message = f"the revision {self.name} has no such path"
         raise KgenError([Diagnostic("KG182", message, Place(f"{self.name}:{path}"), hint)])
 
     def _names(self) -> list[str]:
-        """What can be compared: specs and generated files."""
-        return [one for one in self.blobs if one.endswith((".yaml", ".yml", "/submission.py"))]
+        """What can be compared: specs, generated files and their folders."""
+        files = [one for one in self.blobs if one.endswith((".yaml", ".yml", "/submission.py"))]
+        return [*files, *{str(folder) for one in files for folder in PurePosixPath(one).parents}]
 
     def write(self, wanted: Callable[[str], bool], into: Path) -> None:
         """Writes the files whose paths are wanted below the folder `into`, under the same paths."""

@@ -108,7 +108,8 @@ def title(hunk: Hunk) -> str:
     first, *others = hunk.spots
     also = f", and in {', '.join(map(_spot, others))}" if others else ""
     comment = ", a comment" if hunk.comment else ""
-    return f"{hunk.template or 'assembled by kgen'} in {_spot(first)}{also}{comment}"
+    origin = "assembled by kgen" if hunk.template == "" else hunk.template
+    return f"{origin + ' ' if origin else ''}in {_spot(first)}{also}{comment}"
 
 
 def _spot(spot: Spot) -> str:
@@ -129,7 +130,8 @@ def consequence_lines(found: FileDiff) -> Iterator[str]:
         yield f"  {_kernel(one)}"
     for wave in found.waves:
         yield f"  {_wave(wave)}"
-    yield from (f"  {line}" for line in _measured(found.measured))
+    if found.measured or consequence.machine != "same":
+        yield from (f"  {line}" for line in _measured(found.measured))
 
 
 def _kernel(one: Compiled) -> str:
@@ -199,9 +201,7 @@ def summary(found: Sequence[FileDiff], failed: int = 0) -> str:
     both = [one for one in found if one.source is not None]
     text = sum(one.text_differs for one in both)
     machine = Counter(one.consequence.machine for one in both if one.consequence)
-    parts = [f"text differs in {text or 'none'}", f"machine code in {machine['differs'] or 'none'}"]
-    if machine["unknown"]:
-        parts.append(f"not known in {machine['unknown']}")
+    parts = [f"text differs in {text or 'none'}", _machine_code(machine)]
     for letter, side in (("A", "b"), ("B", "a")):
         if alone := sum(getattr(one, side) is None for one in found):
             parts.append(f"{alone} only in {letter}")
@@ -209,6 +209,18 @@ def summary(found: Sequence[FileDiff], failed: int = 0) -> str:
         parts.append(f"{failed} not compared")
     number = len(found) + failed
     return f"{number} file{'s' * (number != 1)}, {', '.join(parts)}"
+
+
+def _machine_code(machine: Counter[str]) -> str:
+    """In how many files it differs; what is not known is never counted as the same."""
+    differs, unknown = machine["differs"], machine["unknown"]
+    if not unknown:
+        return f"machine code in {differs or 'none'}"
+    return (
+        f"machine code in {differs}, not known in {unknown}"
+        if differs
+        else f"machine code not known in {unknown}"
+    )
 
 
 def as_json(found: FileDiff) -> dict[str, Any]:

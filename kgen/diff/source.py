@@ -39,12 +39,20 @@ def compare(a: Side, b: Side, known: Mapping[Values, set[str]] = {}) -> SourceDi
     matched, only_a, only_b = pairs(a, b)
     found = [Aligned(pair, tuple(aligned(pair[0].pieces, pair[1].pieces))) for pair in matched]
     functions = {one.name: two.name for one, two in matched}
-    renamed = renames(found, functions, (bound(a.text), bound(b.text)))
-    constants = named_constants(found, known)
+    names_of = [
+        {unit.name for unit in (*own, *only)}
+        for own, only in (
+            ([one for one, _ in matched], only_a),
+            ([two for _, two in matched], only_b),
+        )
+    ]
+    renamed = renames(found, functions, (bound(a.text) - names_of[0], bound(b.text) - names_of[1]))
+    constants = named_constants(found, renamed, known)
     own = [{k: v for k, v in one.items() if functions.get(k) != v} for one in renamed]
     literals, names = told(found, own, constants)
     finder = _Hunks(a, b, constants)
     hunks = [hunk for one, new in zip(found, renamed) for hunk in finder.of(one, new)]
+    hunks = [hunk for hunk in hunks if hunk.removed or hunk.added]
     return SourceDiff(
         True, core, literals, names, tuple(_functions(matched, only_a, only_b)), _grouped(hunks)
     )
@@ -76,40 +84,47 @@ class _Hunks:
 
     def of(self, one: Aligned, renamed: Mapping[str, str]) -> Iterator[Hunk]:
         """The hunks of a pair of units, in their order: runs of steps that are not explained."""
-        run: list[Step] = []
+        runs: list[list[Step]] = []
+        open_run = False
         for step in one.steps:
-            if not (step.alike and explains(step.a[0], step.b[0], renamed, self._constants)):
-                run.append(step)
-            # a piece on a line that differs anyhow is shown with it
-            elif run and not _shares_line(run[-1], step):
-                yield self._hunk(one, run)
-                run = []
-        if run:
-            yield self._hunk(one, run)
+            if step.alike and explains(step.a[0], step.b[0], renamed, self._constants):
+                open_run = False
+            elif runs and (open_run or _share_a_line(runs[-1], step)):
+                runs[-1].append(step)
+                open_run = True
+            else:
+                runs.append([step])
+                open_run = True
+        return (self._hunk(one, run) for run in runs)
 
     def _hunk(self, one: Aligned, run: Sequence[Step]) -> Hunk:
         pieces = [[piece for step in run for piece in (step.a, step.b)[side]] for side in (0, 1)]
         lines = [list(_numbered(text, own)) for text, own in zip(self._texts, pieces)]
         _trim(*lines)
         _trim(*lines, at=0)
-        template = next(filter(None, (self._template(side, lines[side]) for side in (1, 0))), "")
+        told = [self._template(side, lines[side]) for side in (1, 0)]
+        template = next(filter(None, told), None if None in told else "")
         starts = [own[0][0] if own else 0 for own in lines]
         removed, added = (tuple(line for _, line in own) for own in lines)
         comment = all(piece.comment for own in pieces for piece in own)
         return Hunk(template, removed, added, comment, (Spot(one.pair[1].name, *starts),))
 
-    def _template(self, side: int, lines: Sequence[tuple[int, str]]) -> str:
-        """`FILE:LINE` of the first line that a template wrote."""
+    def _template(self, side: int, lines: Sequence[tuple[int, str]]) -> str | None:
+        """`FILE:LINE` of the first line that a template wrote, empty where none did; None where no manifest says it."""
         manifest = self._sides[side].manifest
         if manifest is None:
-            return ""
+            return None if lines else ""
         return next(filter(None, (_origin(manifest, number) for number, _ in lines)), "")
 
 
-def _shares_line(before: Step, step: Step) -> bool:
-    """Whether a step begins on the line on which the one before it ends, on either side."""
-    sides = ((before.a, step.a), (before.b, step.b))
-    return any(one and two and one[-1].last >= two[0].first for one, two in sides)
+def _share_a_line(run: Sequence[Step], step: Step) -> bool:
+    """Whether a step begins on a line, of either side, that the steps before it reach: both are shown with that line."""
+    for side in (0, 1):
+        before = [piece.last for one in run for piece in (one.a, one.b)[side]]
+        own = (step.a, step.b)[side]
+        if before and own and max(before) >= own[0].first:
+            return True
+    return False
 
 
 def _numbered(text: Sequence[str], pieces: Sequence[Piece]) -> Iterator[tuple[int, str]]:

@@ -127,6 +127,9 @@ def _python(path: Path) -> str:
         source = lines[line - 1] if lines else ""
         place = Place(str(path), line, max(1, min(error.offset or 1, len(source) + 1)))
         raise KgenError([_no_python(place, f"{error.msg}", source)]) from None
+    except UnicodeDecodeError as error:
+        reason = f"it is no UTF-8 text (byte 0x{error.object[error.start]:02x} at {error.start})"
+        raise KgenError([_no_python(Place(str(path)), reason, "")]) from None
     except (OSError, ValueError, RecursionError) as error:
         raise KgenError([_no_python(Place(str(path)), str(error), "")]) from None
     return text

@@ -42,43 +42,59 @@ def renames(
 ) -> list[dict[str, str]]:
     """For each aligned pair, A's names that have others in B.
 
-    `functions` are those of paired functions; `given` the names that each file gives.
+    `functions` are those of paired functions; `given` the other names that each file gives.
     """
-    return [_renamed(one, functions, given) for one in found]
+    sure = [_renamed(one, given) for one in found]
+    everywhere = {**functions, **{old: new for own in sure for old, new in own.items()}}
+    return [{**_possible(one, everywhere), **own} for one, own in zip(found, sure)]
 
 
-def _renamed(
-    one: Aligned, functions: Mapping[str, str], given: tuple[set[str], set[str]]
-) -> dict[str, str]:
+def _possible(one: Aligned, known: Mapping[str, str]) -> dict[str, str]:
+    """Those renames that may be ones in this unit too: B has the new name and A has not, and the other way round."""
     in_a, in_b = (names(unit.pieces) for unit in one.pair)
+    only_a, only_b = in_a - in_b, in_b - in_a
+    return {old: new for old, new in known.items() if old in only_a and new in only_b}
+
+
+def _renamed(one: Aligned, given: tuple[set[str], set[str]]) -> dict[str, str]:
+    """The renames that a unit shows by itself; none where most of it is another text."""
+    alike = sum(step.alike for step in one.steps)
+    if 2 * alike < max(len(unit.pieces) for unit in one.pair):
+        return {}
     forth: dict[str, set[str]] = defaultdict(set)
     back: dict[str, set[str]] = defaultdict(set)
+    shown: set[Values] = set()
     for old, new, at in one.differing():
-        if old.words[at][0] == new.words[at][0] == "name" and not is_attribute(old, at):
-            forth[old.words[at][1]].add(new.words[at][1])
-            back[new.words[at][1]].add(old.words[at][1])
-    taken = {old: new for old, new in functions.items() if old in in_a and new in in_b}
-    for old, to in forth.items():
-        new, *others = to
-        single = not others and len(back[new]) == 1
-        fresh = old not in in_b and new not in in_a
-        own = old in given[0] and new in given[1]
-        # a function that both files have is another one, not this one renamed
-        apart = new not in functions.values() and old not in functions
-        if single and fresh and own and apart:
-            taken[old] = new
-    return taken
+        if old.words[at][0] == "name" and not is_attribute(old, at):
+            values = old.words[at][1], new.words[at][1]
+            forth[values[0]].add(values[1])
+            back[values[1]].add(values[0])
+            if _literals(old) == _literals(new):
+                shown.add(values)
+    single = {old: new for old, (new, *rest) in forth.items() if not rest and len(back[new]) == 1}
+    own = {
+        old: new
+        for old, new in single.items()
+        if (old, new) in shown and old in given[0] and new in given[1]
+    }
+    return _possible(one, own)
+
+
+def _literals(piece: Piece) -> list[str]:
+    return [word for kind, word in piece.words if kind == "literal"]
 
 
 def named_constants(
-    found: Sequence[Aligned], known: Mapping[Values, set[str]]
+    found: Sequence[Aligned],
+    renamed: Sequence[Mapping[str, str]],
+    known: Mapping[Values, set[str]],
 ) -> dict[Values, set[str]]:
-    """The pairs of literals that are the whole value of a name somewhere, with these names, on top of those `known`."""
-    names_of = defaultdict(set, {values: set(own) for values, own in known.items()})
-    for one in found:
+    """The pairs of literals that are the whole value of one name in both somewhere, on top of those `known`."""
+    names_of = defaultdict(set, {values: set(names) for values, names in known.items()})
+    for one, own in zip(found, renamed):
         for old, new, at in one.differing():
             name = _value_of(old, at)
-            if name and new.words[at][0] == "literal":
+            if name and _value_of(new, at) == own.get(name, name):
                 values = old.words[at][1], new.words[at][1]
                 names_of[values].add(_one_name(name, names_of[values]))
     return names_of

@@ -14,7 +14,7 @@ Launched = Mapping[tuple[str, str], int | None]
 
 
 def waves(a: Side, b: Side, kernels: Mapping[str, str]) -> tuple[Waves, ...]:
-    """Where the waves of a kernel differ on a device of either side; `kernels` has B's name for each of A's.
+    """Where the waves of a kernel differ at a workload of both sides; `kernels` has B's names for A's.
 
     One wave is one program on each multiprocessor, whatever else would fit beside it. Needs torch, as the workloads of a
     family do; nothing is estimated for a side without a manifest.
@@ -30,7 +30,8 @@ def _devices(a: Side, b: Side) -> list[str]:
 
 
 def _different(old: Launched, new: Launched, devices: list[Device]) -> Iterator[Waves]:
-    for kernel, shape in dict.fromkeys((*new, *old)):
+    shapes = {shape for _, shape in old} & {shape for _, shape in new}
+    for kernel, shape in (one for one in dict.fromkeys((*new, *old)) if one[1] in shapes):
         counts = [side.get((kernel, shape), 0) for side in (old, new)]
         if counts[0] != counts[1]:
             for one in devices:
