@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -11,11 +12,13 @@ from kgen.expr import to_python
 from kgen.families.model import Value
 from kgen.judges import profile
 from kgen.plan.model import Plan, RegimePlan
+from kgen.render import depends
 from kgen.render.hashes import core_sha256, sha256
 from kgen.render.launch import Signature
 from kgen.render.linemap import Origin
 from kgen.render.model import Launcher
 from kgen.spec import Axis, PerRequest, Sweep
+from kgen.spec.nodes import path
 
 
 def manifest(
@@ -43,17 +46,19 @@ def manifest(
         "targets": list(plan.targets),
         "limits": document.limits.model_dump(),
         "gates": document.gates.model_dump(),
-        "regimes": [_regime(regime, launchers) for regime in plan.regimes],
+        "regimes": [_regime(plan, regime, launchers) for regime in plan.regimes],
         "kernels": _kernels(launchers),
         "signatures": [_signature(one) for one in signatures],
         "problem": _problem(plan, launchers),
+        "depends": depends.constants(plan),
+        "values": _values(plan),
         "places": _places(plan),
         "functions": _functions(text),
         **_source_map(origins),
     }
 
 
-def _regime(regime: RegimePlan, launchers: Sequence[Launcher]) -> dict[str, Any]:
+def _regime(plan: Plan, regime: RegimePlan, launchers: Sequence[Launcher]) -> dict[str, Any]:
     own = [launcher for launcher in launchers if launcher.regime is regime]
     return {
         "name": regime.name,
@@ -62,6 +67,8 @@ def _regime(regime: RegimePlan, launchers: Sequence[Launcher]) -> dict[str, Any]
         "fallback": regime.fallback,
         "parameters": dict(regime.parameters),
         "launches": [[kernel.function for kernel in one.kernels] for one in own],
+        "launchers": [one.function for one in own],
+        "depends": depends.of_regime(plan, regime),
     }
 
 
@@ -149,7 +156,7 @@ def _cell(value: Any) -> Value | dict[str, list[int | None]]:
 
 
 def _places(plan: Plan) -> dict[str, int]:
-    """The line of the spec at which each axis, regime and parameter stands."""
+    """The line of the spec at which each axis, regime, parameter and key behind a constant stands."""
     found = {f"axes.{name}": plan.spec.place("axes", name).line for name in plan.spec.axes}
     for index, regime in enumerate(plan.spec.document.regimes):
         found[f"regimes.{regime.name}"] = plan.spec.place("regimes", index).line
@@ -157,7 +164,18 @@ def _places(plan: Plan) -> dict[str, int]:
             for name in getattr(regime, section):
                 key = f"regimes.{regime.name}.{section}.{name}"
                 found[key] = plan.spec.place("regimes", index, section, name).line
+    for key in _values(plan):
+        parts = key.split(".")
+        if len(list(path(plan.spec.origin.root, parts))) > len(parts):
+            found[key] = plan.spec.place(*parts).line
     return found
+
+
+def _values(plan: Plan) -> dict[str, Any]:
+    """The values of keys that constants depend on, apart from those of axes."""
+    keys = sorted({*plan.family.keys.values(), depends.DEVICES})
+    own = [key for key in keys if not key.startswith("axes.")]
+    return {key: functools.reduce(getattr, key.split("."), plan.spec.document) for key in own}
 
 
 def _functions(text: str) -> dict[str, list[int]]:
