@@ -198,6 +198,7 @@ class _Shown:
             if one.differs and not self.stat:
                 self._say(show.consequence_lines(one), [""])
             self.found.append(one)
+            self.report.values["files"] = [show.as_json(done) for done in self.found]
 
     def _say(self, *parts: Iterable[str]) -> None:
         for line in (line for part in parts for line in part):
@@ -222,7 +223,7 @@ class _Shown:
             self._say(table(show.STAT, map(show.stat_row, self.found)))
         total = show.summary(self.found, failed)
         self.report.say(total)
-        self.report.values |= {"files": [show.as_json(one) for one in self.found], "summary": total}
+        self.report.values["summary"] = total
         if any(one.differs for one in self.found):
             self.report.fail()
 

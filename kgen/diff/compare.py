@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from kgen.diff import source
 from kgen.diff.keys import changes, literals
-from kgen.diff.model import FileDiff, Side
+from kgen.diff.model import FileDiff, Side, Waves
 
 if TYPE_CHECKING:
     from kgen.diff.consequence import Compiling
@@ -28,7 +28,7 @@ def with_consequence(found: FileDiff, how: Compiling, receipts: Sequence[Entry] 
         return found
     from kgen.diff.consequence import consequence
 
-    core = found.source.core
+    core = found.source.core_differs
     done = replace(found, consequence=consequence(found.a, found.b, core, how))
     if not core:
         return done
@@ -40,7 +40,7 @@ def with_consequence(found: FileDiff, how: Compiling, receipts: Sequence[Entry] 
     return replace(done, waves=_waves(found), measured=measured)
 
 
-def _waves(found: FileDiff):
+def _waves(found: FileDiff) -> tuple[Waves, ...]:
     """Waves that differ; none are estimated without torch, which knows a family's workloads."""
     from importlib.util import find_spec
 

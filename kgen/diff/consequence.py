@@ -76,10 +76,10 @@ def _machine(found: Sequence[Compiled]) -> Machine:
 def _jobs(a: Side, b: Side, how: Compiling) -> Iterator[_Both]:
     """Every signature of either side for every target, paired by kernel and constants."""
     own = dict.fromkeys((*a.manifest["targets"], *b.manifest["targets"]))
-    matched, only_a, only_b = pairs(a, b)
-    names = [(one.name, two.name) for one, two in matched if two.kind == "kernel"]
-    names += [(one.name, "") for one in only_a if one.kind == "kernel"]
-    names += [("", two.name) for two in only_b if two.kind == "kernel"]
+    found = pairs(a, b)
+    names = [(one.name, two.name) for one, two in found.pairs if two.kind == "kernel"]
+    names += [(one.name, "") for one in found.only_a if one.kind == "kernel"]
+    names += [("", two.name) for two in found.only_b if two.kind == "kernel"]
     sources = [_source(side, how.scratch) for side in (a, b)]
     for old, new in names:
         for one, two in _signatures(a.manifest, b.manifest, old, new):

@@ -94,10 +94,10 @@ class Hunk:
 
 @dataclass(frozen=True)
 class SourceDiff:
-    """How two texts differ. `differs` is about the text without the header's two hashes, `core` about what is computed."""
+    """How two texts differ: `differs` but for the header's two hashes, `core_differs` in what is computed."""
 
     differs: bool
-    core: bool
+    core_differs: bool
     constants: tuple[Substitution, ...] = ()
     renames: tuple[Substitution, ...] = ()
     functions: tuple[FunctionChange, ...] = ()

@@ -4,19 +4,36 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from kgen.diff.pieces import Unit
 
 _SAME_ROLE, _ANY_ROLE = 0.4, 0.7
 """The least likeness, from 0 to 1, of two functions of one role, and of any two, that are taken for the same one."""
 _SAME_NAME, _SAME_REGIMES = 0.02, 0.05
-"""What an equal name and equal regimes add, enough to decide between two that are as much alike: a name may have passed on."""
+"""What an equal name and equal regimes add. It decides between two that are as much alike, and no more: kernels are named
+by what tells them apart, so that a name passes on to another kernel when one of them goes.
+"""
 
 Pair = tuple[Unit, Unit]
 
 
-def paired(a: Sequence[Unit], b: Sequence[Unit]) -> tuple[list[Pair], list[Unit], list[Unit]]:
-    """Pairs in B's order, what only A has, and what only B has.
+@dataclass(frozen=True)
+class Paired:
+    """Pairs in B's order, what only A has, and what only B has."""
+
+    pairs: tuple[Pair, ...]
+    only_a: tuple[Unit, ...]
+    only_b: tuple[Unit, ...]
+
+    def names(self, side: int) -> set[str]:
+        """The names of all units of A (0) or B (1)."""
+        alone = (self.only_a, self.only_b)[side]
+        return {unit.name for unit in (*(pair[side] for pair in self.pairs), *alone)}
+
+
+def paired(a: Sequence[Unit], b: Sequence[Unit]) -> Paired:
+    """The units of one file in pairs with those of another.
 
     Functions with the same name and text are the same. Then the most alike of one role are, then the most alike of any.
     Helpers, the entry and what is no function go by their names first.
@@ -27,7 +44,8 @@ def paired(a: Sequence[Unit], b: Sequence[Unit]) -> tuple[list[Pair], list[Unit]
         _take(found, left, right, rule, least)
     _take(found, left, right, lambda one, two: one.kind == two.kind, _ANY_ROLE)
     order = {id(unit): number for number, unit in enumerate(b)}
-    return sorted(found, key=lambda pair: order[id(pair[1])]), left, right
+    found.sort(key=lambda pair: order[id(pair[1])])
+    return Paired(tuple(found), tuple(left), tuple(right))
 
 
 def _take(

@@ -66,13 +66,18 @@ class Unit:
         return f"{self.kind} of role {self.role}" if self.role else self.kind
 
 
+def split_lines(text: str) -> list[str]:
+    """The lines of a file as Python counts them: other separators, such as a form feed, stand within a line."""
+    return text.removesuffix("\n").split("\n")
+
+
 def units(text: str, manifest: Mapping[str, Any] | None) -> list[Unit]:
     """The units of a file in its order. Roles come from the manifest; kinds from it, or else from decorators and names."""
     functions = [node for node in ast.parse(text).body if isinstance(node, ast.FunctionDef)]
     spans = {node.name: (_start(node), node.end_lineno) for node in functions}
     told = {node.name: _told(node, manifest) for node in functions}
     cut: dict[str, list[Piece]] = {"#": [], "": [], **{name: [] for name in spans}}
-    hashes = {at for at, line in enumerate(text.splitlines(), 1) if HASHES.fullmatch(line)}
+    hashes = {at for at, line in enumerate(split_lines(text), 1) if HASHES.fullmatch(line)}
     code_began = False
     for piece in pieces(text):
         code_began = code_began or not piece.comment

@@ -70,7 +70,11 @@ def source_lines(source: SourceDiff, hunks: Iterable[str]) -> Iterator[str]:
     """What differs in the text; `hunks` are its lines in the layout that is wanted."""
     if not source.differs:
         return
-    yield "source" if source.core else "source (comments and layout only: the core is the same)"
+    yield (
+        "source"
+        if source.core_differs
+        else "source (comments and layout only: the core is the same)"
+    )
     for one in source.constants:
         yield f"  {one.name}: {one.old} -> {one.new}{_places(one)}"
     for one in source.renames:

@@ -2,165 +2,55 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping
 
-from kgen.diff.alignment import Step, aligned
-from kgen.diff.model import FunctionChange, Hunk, Side, SourceDiff, Spot
-from kgen.diff.pairing import Pair, paired
-from kgen.diff.pieces import HASHES, Piece, Unit, bound, units
-from kgen.diff.substitutions import (
-    Aligned,
-    Values,
-    explains,
-    named_constants,
-    renames,
-    told,
-)
+from kgen.diff.alignment import aligned
+from kgen.diff.hunks import hunks
+from kgen.diff.model import FunctionChange, Side, SourceDiff
+from kgen.diff.pairing import Paired, paired
+from kgen.diff.pieces import HASHES, Unit, bound, split_lines, units
+from kgen.diff.substitutions import Aligned, Values, named_constants, renames, told
 from kgen.render.hashes import core_sha256
 
 
-def without_hashes(text: str) -> list[str]:
-    """The lines of a file but for those that hash what it was made from."""
-    return [line for line in text.splitlines() if not HASHES.fullmatch(line)]
-
-
-def pairs(a: Side, b: Side) -> tuple[list[Pair], list[Unit], list[Unit]]:
+def pairs(a: Side, b: Side) -> Paired:
     """Which function of B is which of A; a side without a manifest borrows the other's roles for functions of one name."""
     return paired(units(a.text, a.manifest or b.manifest), units(b.text, b.manifest or a.manifest))
 
 
 def compare(a: Side, b: Side, known: Mapping[Values, set[str]] = {}) -> SourceDiff:
     """What differs between two texts. `known` names pairs of literals that are values of the spec's keys."""
-    differs = without_hashes(a.text) != without_hashes(b.text)
-    core = core_sha256(a.text) != core_sha256(b.text)
-    if not differs:
-        return SourceDiff(False, core)
-    matched, only_a, only_b = pairs(a, b)
-    found = [Aligned(pair, tuple(aligned(pair[0].pieces, pair[1].pieces))) for pair in matched]
-    functions = {one.name: two.name for one, two in matched}
-    names_of = [
-        {unit.name for unit in (*own, *only)}
-        for own, only in (
-            ([one for one, _ in matched], only_a),
-            ([two for _, two in matched], only_b),
-        )
-    ]
-    renamed = renames(found, functions, (bound(a.text) - names_of[0], bound(b.text) - names_of[1]))
-    constants = named_constants(found, renamed, known)
+    core_differs = core_sha256(a.text) != core_sha256(b.text)
+    if _without_hashes(a.text) == _without_hashes(b.text):
+        return SourceDiff(False, core_differs)
+    found = pairs(a, b)
+    lines = [Aligned(pair, tuple(aligned(*(unit.pieces for unit in pair)))) for pair in found.pairs]
+    functions = {one.name: two.name for one, two in found.pairs}
+    given = bound(a.text) - found.names(0), bound(b.text) - found.names(1)
+    renamed = renames(lines, functions, given)
+    constants = named_constants(lines, renamed, known)
+    # those of functions are told as such
     own = [{k: v for k, v in one.items() if functions.get(k) != v} for one in renamed]
-    literals, names = told(found, own, constants)
-    finder = _Hunks(a, b, constants)
-    hunks = [hunk for one, new in zip(found, renamed) for hunk in finder.of(one, new)]
-    hunks = [hunk for hunk in hunks if hunk.removed or hunk.added]
-    return SourceDiff(
-        True, core, literals, names, tuple(_functions(matched, only_a, only_b)), _grouped(hunks)
-    )
+    literals, names = told(lines, own, constants)
+    changed = tuple(_functions(found))
+    unexplained = hunks(a, b, lines, renamed, constants)
+    return SourceDiff(True, core_differs, literals, names, changed, unexplained)
 
 
-def _functions(
-    matched: Sequence[Pair], only_a: Sequence[Unit], only_b: Sequence[Unit]
-) -> Iterator[FunctionChange]:
-    for one, two in matched:
+def _without_hashes(text: str) -> list[str]:
+    """The lines of a file but for those that hash what it was made from."""
+    return [line for line in split_lines(text) if not HASHES.fullmatch(line)]
+
+
+def _functions(found: Paired) -> Iterator[FunctionChange]:
+    for one, two in found.pairs:
         if one.name != two.name:
             yield FunctionChange("renamed", two.what, one.name, two.name, _lines(two))
-    for one in only_a:
+    for one in found.only_a:
         yield FunctionChange("removed", one.what, one.name, "", _lines(one))
-    for one in only_b:
+    for one in found.only_b:
         yield FunctionChange("added", one.what, "", one.name, _lines(one))
 
 
 def _lines(unit: Unit) -> int:
     return unit.last - unit.first + 1
-
-
-class _Hunks:
-    """Finds the lines that no substitution explains."""
-
-    def __init__(self, a: Side, b: Side, constants: Mapping[Values, set[str]]):
-        self._sides = (a, b)
-        self._texts = (a.text.splitlines(), b.text.splitlines())
-        self._constants = constants
-
-    def of(self, one: Aligned, renamed: Mapping[str, str]) -> Iterator[Hunk]:
-        """The hunks of a pair of units, in their order: runs of steps that are not explained."""
-        runs: list[list[Step]] = []
-        open_run = False
-        for step in one.steps:
-            if step.alike and explains(step.a[0], step.b[0], renamed, self._constants):
-                open_run = False
-            elif runs and (open_run or _share_a_line(runs[-1], step)):
-                runs[-1].append(step)
-                open_run = True
-            else:
-                runs.append([step])
-                open_run = True
-        return (self._hunk(one, run) for run in runs)
-
-    def _hunk(self, one: Aligned, run: Sequence[Step]) -> Hunk:
-        pieces = [[piece for step in run for piece in (step.a, step.b)[side]] for side in (0, 1)]
-        lines = [list(_numbered(text, own)) for text, own in zip(self._texts, pieces)]
-        _trim(*lines)
-        _trim(*lines, at=0)
-        told = [self._template(side, lines[side]) for side in (1, 0)]
-        template = next(filter(None, told), None if None in told else "")
-        starts = [own[0][0] if own else 0 for own in lines]
-        removed, added = (tuple(line for _, line in own) for own in lines)
-        comment = all(piece.comment for own in pieces for piece in own)
-        return Hunk(template, removed, added, comment, (Spot(one.pair[1].name, *starts),))
-
-    def _template(self, side: int, lines: Sequence[tuple[int, str]]) -> str | None:
-        """`FILE:LINE` of the first line that a template wrote, empty where none did; None where no manifest says it."""
-        manifest = self._sides[side].manifest
-        if manifest is None:
-            return None if lines else ""
-        return next(filter(None, (_origin(manifest, number) for number, _ in lines)), "")
-
-
-def _share_a_line(run: Sequence[Step], step: Step) -> bool:
-    """Whether a step begins on a line, of either side, that the steps before it reach: both are shown with that line."""
-    for side in (0, 1):
-        before = [piece.last for one in run for piece in (one.a, one.b)[side]]
-        own = (step.a, step.b)[side]
-        if before and own and max(before) >= own[0].first:
-            return True
-    return False
-
-
-def _numbered(text: Sequence[str], pieces: Sequence[Piece]) -> Iterator[tuple[int, str]]:
-    """The lines on which pieces stand, each with its number."""
-    if pieces:
-        first = min(piece.first for piece in pieces)
-        last = max(piece.last for piece in pieces)
-        yield from ((number, text[number - 1]) for number in range(first, last + 1))
-
-
-def _trim(removed: list[tuple[int, str]], added: list[tuple[int, str]], at: int = -1) -> None:
-    """Takes off equal lines at one end: a piece may begin or end on a line that is the same."""
-    while removed and added and removed[at][1] == added[at][1]:
-        del removed[at], added[at]
-
-
-def _origin(manifest: Mapping[str, Any], line: int) -> str:
-    mapped = manifest["source_map"][line - 1] if line <= len(manifest["source_map"]) else None
-    return f"{manifest['templates_index'][mapped[0]]}:{mapped[1]}" if mapped else ""
-
-
-def _grouped(hunks: Sequence[Hunk]) -> tuple[Hunk, ...]:
-    """Equal hunks of one template line as one, where the first of them stands."""
-    groups: dict[tuple, list[Hunk]] = {}
-    for hunk in hunks:
-        lines = tuple(tuple(line.strip() for line in part) for part in (hunk.removed, hunk.added))
-        # what kgen assembles has no template line by which two hunks would be the same change
-        own = hunk.template or hunk.spots
-        groups.setdefault((own, lines), []).append(hunk)
-    return tuple(
-        Hunk(
-            same[0].template,
-            same[0].removed,
-            same[0].added,
-            same[0].comment,
-            tuple(spot for one in same for spot in one.spots),
-        )
-        for same in groups.values()
-    )

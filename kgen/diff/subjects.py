@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import hashlib
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -18,6 +19,11 @@ from kgen.plan.templates import Templates
 
 SUBMISSION, MANIFEST = "submission.py", "manifest.json"
 SPECS = (".yaml", ".yml")
+NEEDED = (
+    *("spec", "family", "entry", "targets", "devices", "problem", "regimes", "kernels"),
+    *("signatures", "templates_index", "source_map"),
+)
+"""The keys of a manifest that a comparison reads."""
 
 
 @dataclass
@@ -113,13 +119,13 @@ def generated(path: Path, label: str) -> Side:
     """A Python file, with the manifest beside it where that is its own. Raises `KgenError` (KG183)."""
     text = _python(path)
     manifest, note = _manifest(path, text)
-    return Side(label, "file", text, manifest, None, note)
+    return Side(label, "file", re.sub("\r\n?", "\n", text), manifest, None, note)
 
 
 def _python(path: Path) -> str:
     """The text of a Python file. Raises `KgenError` (KG183) for what is none."""
     try:
-        text = path.read_bytes().decode("utf-8")
+        text = path.read_bytes().decode("utf-8-sig")
         ast.parse(text)
     except SyntaxError as error:
         lines = text.splitlines()
@@ -149,8 +155,11 @@ def _manifest(path: Path, text: str) -> tuple[Mapping[str, Any] | None, str]:
     try:
         found = json.loads(beside.read_text(encoding="utf-8"))
         own = found["bytes_sha256"] == hashlib.sha256(text.encode()).hexdigest()
+        missing = [key for key in NEEDED if key not in found]
     except (OSError, ValueError, KeyError, TypeError) as error:
         return None, f"its manifest.json cannot be read ({error})"
+    if missing:
+        return None, f"its manifest.json, of another kgen, has no {missing[0]}"
     return (found, "") if own else (None, "it was edited after it was rendered")
 
 

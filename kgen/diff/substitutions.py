@@ -125,6 +125,9 @@ def explains(
     for at, ((kind, before), (_, after)) in enumerate(zip(old.words, new.words)):
         if kind == "name" and not is_attribute(old, at):
             before = renamed.get(before, before)
+        elif kind == "literal" and before[1:-1] in renamed:
+            # a parameter's name in a list of those that are not specialised
+            before = f"{before[0]}{renamed[before[1:-1]]}{before[-1]}"
         if before != after and not (kind == "literal" and (before, after) in constants):
             return False
     return True

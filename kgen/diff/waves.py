@@ -21,8 +21,12 @@ def waves(a: Side, b: Side, kernels: Mapping[str, str]) -> tuple[Waves, ...]:
     """
     if a.manifest is None or b.manifest is None:
         return ()
-    old = {(kernels.get(name, name), shape): n for (name, shape), n in _launched(a).items()}
-    return tuple(_different(old, _launched(b), [device(name) for name in _devices(a, b)]))
+    try:
+        launched = _launched(a), _launched(b)
+    except LookupError:  # the problem of another kgen's manifest
+        return ()
+    old = {(kernels.get(name, name), shape): n for (name, shape), n in launched[0].items()}
+    return tuple(_different(old, launched[1], [device(name) for name in _devices(a, b)]))
 
 
 def _devices(a: Side, b: Side) -> list[str]:
