@@ -100,7 +100,7 @@ def diff(
             report.progress(f"{done} of {of} signatures compiled")
 
         how = Compiling(Path(kept, "sources"), compiled, targets, workers, timeout, on_done)
-        shown = _Shown(report, how, _entries(receipts), stat, beside)
+        shown = _Shown(report, how, receipts, stat, beside)
         reader = Reader(Path(kept, "revisions"), templates)
         try:
             if revision is not None:
@@ -144,26 +144,17 @@ def _now(reader: Reader, subject: str) -> str:
     return os.path.relpath(at.root / at.inside(inside))
 
 
-def _entries(receipts: Path | None) -> list[Entry] | None:
-    """The receipts to look into; None where there are none."""
-    folder = receipts or RECEIPTS
-    if not folder.exists():
-        return None
-    from kgen.evidence.ledger import entries
-
-    return entries([folder])
-
-
 @dataclass
 class _Shown:
-    """Shows comparisons as they are made; `entries` are receipts, `beside` the layout of lines, None by the terminal."""
+    """Shows comparisons as they are made; `beside` is the layout of lines, None by the terminal."""
 
     report: Report
     how: Compiling
-    entries: list[Entry] | None
+    receipts: Path | None
     stat: bool
     beside: bool | None
     found: list[FileDiff] = field(default_factory=list)
+    _read: list[Entry] | None = None
 
     def two(self, a: Subject, b: Subject) -> None:
         """Two files, or the files of two folders by their paths."""
@@ -194,11 +185,19 @@ class _Shown:
                 self._say(show.head(one), show.spec_lines(one))
                 if one.source is not None:
                     self._say(show.source_lines(one.source, self._hunks(one.source.hunks)))
-            one = compare.with_consequence(one, self.how, self.entries)
+            one = compare.with_consequence(one, self.how, self._entries)
             if one.differs and not self.stat:
                 self._say(show.consequence_lines(one), [""])
             self.found.append(one)
             self.report.values["files"] = [show.as_json(done) for done in self.found]
+
+    def _entries(self) -> list[Entry] | None:
+        """The receipts to look into, read once; None where there are none."""
+        if self._read is None and (self.receipts or RECEIPTS).exists():
+            from kgen.evidence.ledger import entries
+
+            self._read = entries([self.receipts or RECEIPTS])
+        return self._read
 
     def _say(self, *parts: Iterable[str]) -> None:
         for line in (line for part in parts for line in part):

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kgen.diff import source
 from kgen.diff.keys import changes, literals
-from kgen.diff.model import FileDiff, Side, Waves
+from kgen.diff.model import FileDiff, Measured, Side, Waves
 
 if TYPE_CHECKING:
     from kgen.diff.consequence import Compiling
@@ -22,8 +22,10 @@ def between(name: str, a: Side | None, b: Side | None) -> FileDiff:
     return FileDiff(name, a, b, changes(a, b), source.compare(a, b, literals(a, b)))
 
 
-def with_consequence(found: FileDiff, how: Compiling, receipts: Sequence[Entry] | None) -> FileDiff:
-    """The same with what it comes to; `receipts` is None where there is no ledger to look into."""
+def with_consequence(
+    found: FileDiff, how: Compiling, receipts: Callable[[], Sequence[Entry] | None]
+) -> FileDiff:
+    """The same with what it comes to; `receipts` gives those of the ledger, or None where there is none."""
     if found.source is None:
         return found
     from kgen.diff.consequence import consequence
@@ -32,12 +34,15 @@ def with_consequence(found: FileDiff, how: Compiling, receipts: Sequence[Entry] 
     done = replace(found, consequence=consequence(found.a, found.b, core, how))
     if not core:
         return done
-    measured = None
-    if receipts is not None:
-        from kgen.diff.measured import measured as of_receipts
+    return replace(done, waves=_waves(found), measured=_measured(found, receipts()))
 
-        measured = of_receipts(found.a, found.b, receipts)
-    return replace(done, waves=_waves(found), measured=measured)
+
+def _measured(found: FileDiff, receipts: Sequence[Entry] | None) -> tuple[Measured, ...] | None:
+    if receipts is None:
+        return None
+    from kgen.diff.measured import measured
+
+    return measured(found.a, found.b, receipts)
 
 
 def _waves(found: FileDiff) -> tuple[Waves, ...]:

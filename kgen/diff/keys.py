@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -70,8 +71,13 @@ def _between(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[Change, ..
     return tuple(
         Change(key, old.get(key), new.get(key), (key in old, key in new))
         for key in keys
-        if key not in old or key not in new or old[key] != new[key]
+        if key not in old or key not in new or _written(old[key]) != _written(new[key])
     )
+
+
+def _written(value: Any) -> str:
+    """A value as the hash of a spec takes it: to Python, but not to a spec, 1 is True."""
+    return json.dumps(value, sort_keys=True)
 
 
 def literals(a: Side, b: Side) -> dict[tuple[str, str], set[str]]:
@@ -81,7 +87,7 @@ def literals(a: Side, b: Side) -> dict[tuple[str, str], set[str]]:
     old, new = _values(a.manifest), _values(b.manifest)
     found: dict[tuple[str, str], set[str]] = {}
     for key in old.keys() & new.keys():
-        if old[key] != new[key]:
+        if _written(old[key]) != _written(new[key]):
             found.setdefault((repr(old[key]), repr(new[key])), set()).add(key[-1])
     return found
 
