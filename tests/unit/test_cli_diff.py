@@ -14,7 +14,7 @@ from kgen.compile import Resources
 
 SPEC = "specs/norm/rms_odd.yaml"
 BUNDLE = "generated/norm/rms_odd"
-FOUR = ("--set", "regimes.rows.launch.num_warps=8")
+MORE_WARPS = ("--set", "regimes.rows.launch.num_warps=8")
 
 
 @pytest.fixture(autouse=True)
@@ -41,8 +41,8 @@ def test_identical_sides_differ_in_nothing(kgen):
     assert told.out == "1 file, text differs in none, machine code in none\n"
 
 
-def test_a_spec_with_a_change_is_compared_with_itself_at_three_levels(kgen, compiler):
-    told = kgen("diff", SPEC, *FOUR)
+def test_a_spec_with_a_change_is_compared_with_itself_at_three_levels(kgen, compiler, tmp_path):
+    told = kgen("diff", SPEC, *MORE_WARPS, "--receipts", tmp_path)
     assert (told.code, told.err) == (1, "")
     assert told.out.splitlines() == [
         f"A  {SPEC}",
@@ -63,16 +63,16 @@ def test_a_spec_with_a_change_is_compared_with_itself_at_three_levels(kgen, comp
 
 
 def test_without_compiling_the_machine_code_is_not_known(kgen):
-    told = kgen("diff", SPEC, *FOUR, "--no-compile")
+    told = kgen("diff", SPEC, *MORE_WARPS, "--no-compile")
     assert "  whether the machine code differs is not known: not compiled" in told.out
     assert told.out.splitlines()[-1] == "1 file, text differs in 1, machine code not known in 1"
 
 
 def test_changes_are_of_b_where_two_specs_are_given(kgen, compiler):
-    told = kgen("diff", "specs/norm/rms_4096.yaml", SPEC, *FOUR, "--json")
+    told = kgen("diff", "specs/norm/rms_4096.yaml", SPEC, *MORE_WARPS, "--json")
     (one,) = json.loads(told.out)["files"]
     assert one["a"]["label"] == "specs/norm/rms_4096.yaml"
-    assert one["b"]["label"] == f"{SPEC} {' '.join(FOUR)}"
+    assert one["b"]["label"] == f"{SPEC} {' '.join(MORE_WARPS)}"
 
 
 def test_a_change_in_a_comment_alone_leaves_the_core(kgen, tmp_path):
@@ -126,7 +126,7 @@ def test_many_files_are_a_table_of_one_line_each(kgen, tmp_path):
 
 
 def test_a_program_gets_every_level_as_data(kgen, compiler):
-    told = json.loads(kgen("diff", SPEC, *FOUR, "--json").out)
+    told = json.loads(kgen("diff", SPEC, *MORE_WARPS, "--json").out)
     (one,) = told["files"]
     assert told["ok"] is False
     assert one["spec"] == [{"key": "regimes.rows.launch.num_warps", "old": 4, "new": 8}]
@@ -143,8 +143,8 @@ def test_a_program_gets_every_level_as_data(kgen, compiler):
         ((), "give A and B, or --all REV"),
         ((SPEC, BUNDLE, "--all", "HEAD"), "give A and B, or --all REV"),
         ((SPEC,), "only REV:PATH is compared with the same path now"),
-        (("--all", "HEAD", *FOUR), "it changes one spec, and --all takes every one"),
-        ((SPEC, BUNDLE, *FOUR), f"it changes a spec, and {BUNDLE} is none"),
+        (("--all", "HEAD", *MORE_WARPS), "it changes one spec, and --all takes every one"),
+        ((SPEC, BUNDLE, *MORE_WARPS), f"it changes a spec, and {BUNDLE} is none"),
         ((SPEC, SPEC, "--target", "sm_91"), "no target is named 'sm_91'"),
     ],
 )
