@@ -179,6 +179,7 @@ class _Shown:
     def _all(self, pairs: Iterable[tuple[str, Side | None, Side | None]]) -> None:
         from kgen.diff import compare, show
 
+        files = self.report.values.setdefault("files", [])
         for name, a, b in pairs:
             one = compare.between(name, a, b)
             if one.differs and not self.stat:
@@ -189,7 +190,7 @@ class _Shown:
             if one.differs and not self.stat:
                 self._say(show.consequence_lines(one), [""])
             self.found.append(one)
-            self.report.values["files"] = [show.as_json(done) for done in self.found]
+            files.append(show.as_json(one))
 
     def _entries(self) -> list[Entry] | None:
         """The receipts to look into, read once; None where there are none."""

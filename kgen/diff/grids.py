@@ -20,7 +20,6 @@ _BINARY: Mapping[type, Callable] = {
     ast.Mult: operator.mul,
     ast.FloorDiv: operator.floordiv,
     ast.Mod: operator.mod,
-    ast.Pow: operator.pow,
 }
 _COMPARE: Mapping[type, Callable] = {
     ast.Eq: operator.eq,
@@ -49,8 +48,11 @@ def programs(text: str, entry: str, axes: Mapping[str, int | None]) -> dict[str,
 
     Raises `Unknown` where a grid or a choice between launchers depends on something else.
     """
-    host = _Host(ast.parse(text), axes)
-    host.call(entry, {})
+    try:
+        host = _Host(ast.parse(text), axes)
+        host.call(entry, {})
+    except RecursionError:
+        raise Unknown(entry) from None
     return host.launched
 
 
@@ -140,9 +142,9 @@ class _Host:
             case ast.Tuple():
                 return tuple(self._value(one, known) for one in node.elts)
             case ast.BinOp() if type(node.op) in _BINARY:
-                return _BINARY[type(node.op)](
-                    self._value(node.left, known), self._value(node.right, known)
-                )
+                sides = [self._value(one, known) for one in (node.left, node.right)]
+                if all(isinstance(one, (int, float)) for one in sides):
+                    return _BINARY[type(node.op)](*sides)
             case ast.UnaryOp(op=ast.USub()):
                 return -self._value(node.operand, known)
             case ast.UnaryOp(op=ast.Not()):

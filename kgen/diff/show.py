@@ -113,6 +113,8 @@ def title(hunk: Hunk) -> str:
     also = f", and in {', '.join(map(_spot, others))}" if others else ""
     comment = ", a comment" if hunk.comment else ""
     origin = "assembled by kgen" if hunk.template == "" else hunk.template
+    if hunk.template and not hunk.added:
+        origin += " of A"
     return f"{origin + ' ' if origin else ''}in {_spot(first)}{also}{comment}"
 
 
@@ -125,7 +127,7 @@ def _spot(spot: Spot) -> str:
 
 def consequence_lines(found: FileDiff) -> Iterator[str]:
     """What the difference comes to."""
-    if found.consequence is None or not found.differs:
+    if found.consequence is None or not found.text_differs:
         return
     consequence = found.consequence
     yield "consequence"
@@ -182,12 +184,12 @@ def _measured(found: Sequence[Measured] | None) -> Iterator[str]:
 
 def stat_row(found: FileDiff) -> list[str | int | None]:
     """A line of the table of many files."""
-    if found.source is None:
-        return [found.name, "only in " + ("A" if found.b is None else "B"), *[None] * 4, "-"]
-    source = found.source
+    name, source = found.name or found.b.label, found.source
+    if source is None:
+        return [name, "only in " + ("A" if found.b is None else "B"), *[None] * 4, "-"]
     text = "differs" if source.differs else "same"
     return [
-        found.name,
+        name,
         text,
         None if found.spec is None else len(found.spec),
         len(source.constants) + len(source.renames) + len(source.functions),
@@ -206,6 +208,8 @@ def summary(found: Sequence[FileDiff], failed: int = 0) -> str:
     text = sum(one.text_differs for one in both)
     machine = Counter(one.consequence.machine for one in both if one.consequence)
     parts = [f"text differs in {text or 'none'}", _machine_code(machine)]
+    if keys := sum(bool(one.spec) for one in both):
+        parts.append(f"spec in {keys}")
     for letter, side in (("A", "b"), ("B", "a")):
         if alone := sum(getattr(one, side) is None for one in found):
             parts.append(f"{alone} only in {letter}")

@@ -6,7 +6,7 @@ import ast
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -44,7 +44,7 @@ class Reader:
             raise KgenError([_nothing(text)])
         at = self.revision(name)
         inside = at.inside(inside)
-        folder = self._laid_out(at, inside, at.kind(inside))
+        folder = self._laid_out(at, inside, _needed(inside, at.kind(inside)))
         try:
             return self._found(folder / inside, text, overrides, Templates(self._of(at)))
         except KgenError as error:
@@ -59,18 +59,8 @@ class Reader:
     def _own(self) -> list[Path]:
         return [self.templates] if self.templates else []
 
-    def _laid_out(self, at: Revision, inside: str, kind: str) -> Path:
-        """A folder with those files of a revision that a subject needs, at their paths."""
-        beside = inside.rpartition("/")[0]
-        manifest = f"{beside}/{MANIFEST}".lstrip("/")
-
-        def wanted(path: str) -> bool:
-            if inside.endswith(SPECS):
-                return path.endswith(SPECS)
-            if kind == "folder":
-                return path.startswith(f"{inside}/" if inside else "")
-            return path in (inside, manifest)
-
+    def _laid_out(self, at: Revision, inside: str, wanted: Callable[[str], bool]) -> Path:
+        """A folder with the wanted files of a revision, those that are needed for `inside`, at their paths."""
         folder = self.scratch / f"{at.commit}-{hashlib.sha256(inside.encode()).hexdigest()[:12]}"
         if not folder.exists():
             at.write(wanted, folder)
@@ -84,8 +74,8 @@ class Reader:
                 inside = folder.resolve().relative_to(at.root.resolve()).as_posix()
             except ValueError:
                 inside = ""
-            if inside and any(path.startswith(f"{inside}/") for path in at.blobs):
-                found.append(self._laid_out(at, inside, "folder") / inside)
+            if inside and any(map(_below(inside), at.blobs)):
+                found.append(self._laid_out(at, inside, _below(inside)) / inside)
             elif folder == self.templates:
                 found.append(folder)
         return found
@@ -98,6 +88,22 @@ class Reader:
         if path.suffix in SPECS:
             return Subject(label, False, {"": rendered(path, label, overrides, templates)})
         return Subject(label, False, {"": generated(path, label)})
+
+
+def _below(folder: str) -> Callable[[str], bool]:
+    """Whether a path of a revision lies below a folder, which is empty for the top."""
+    return lambda path: path.startswith(f"{folder}/" if folder else "")
+
+
+def _needed(inside: str, kind: str) -> Callable[[str], bool]:
+    """The paths that a subject needs: of a spec every one that it may extend, of generated files their manifests."""
+    if inside.endswith(SPECS):
+        return lambda path: path.endswith(SPECS)
+    if kind == "folder":
+        below = _below(inside)
+        return lambda path: below(path) and path.rpartition("/")[2] in (SUBMISSION, MANIFEST)
+    beside = inside.rpartition("/")[0]
+    return lambda path: path in (inside, f"{beside}/{MANIFEST}".lstrip("/"))
 
 
 def rendered(path: Path, label: str, overrides: Sequence[str], templates: Templates) -> Side:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -58,14 +59,16 @@ def test_a_spec_with_a_change_is_compared_with_itself_at_three_levels(kgen, comp
         "  rms_kernel (H=2880, BLOCK_H=4096) for sm_90: num_warps 4 -> 8, registers 40 -> 80",
         "  measured: no receipt has both",
         "",
-        "1 file, text differs in 1, machine code in 1",
+        "1 file, text differs in 1, machine code in 1, spec in 1",
     ]
 
 
 def test_without_compiling_the_machine_code_is_not_known(kgen):
     told = kgen("diff", SPEC, *MORE_WARPS, "--no-compile")
     assert "  whether the machine code differs is not known: not compiled" in told.out
-    assert told.out.splitlines()[-1] == "1 file, text differs in 1, machine code not known in 1"
+    assert told.out.splitlines()[-1] == (
+        "1 file, text differs in 1, machine code not known in 1, spec in 1"
+    )
 
 
 def test_changes_are_of_b_where_two_specs_are_given(kgen, compiler):
@@ -196,7 +199,7 @@ def test_all_compares_every_spec_with_the_revision(kgen, repository, compiler):
     told = kgen("diff", "--all", "HEAD")
     assert told.code == 1
     assert told.out.startswith("== norm/rms_odd\nA  HEAD:generated/norm/rms_odd\n")
-    assert told.out.splitlines()[-1] == "2 files, text differs in 1, machine code in 1"
+    assert told.out.splitlines()[-1] == "2 files, text differs in 1, machine code in 1, spec in 1"
 
 
 def test_a_spec_that_cannot_be_rendered_leaves_the_others_compared(kgen, repository):
@@ -216,3 +219,36 @@ def test_a_path_of_a_revision_is_compared_with_the_same_path_now(kgen, repositor
     told = kgen("diff", f"HEAD:{SPEC}")
     assert told.code == 1
     assert told.out.startswith(f"A  HEAD:{SPEC}\nB  {SPEC}\nspec\n")
+
+
+def test_two_files_of_different_families_have_nothing_in_common_but_their_helpers(kgen):
+    other = "generated/attention/gqa8_bf16_page16"
+    told = json.loads(kgen("diff", BUNDLE, other, "--no-compile", "--json").out)
+    (one,) = told["files"]
+    assert {"key": "family", "old": "norm", "new": "attention"} in one["spec"]
+    changed = [
+        (found["kind"], found["old"] or found["new"]) for found in one["source"]["functions"]
+    ]
+    assert {("removed", "rms_kernel"), ("added", "split_kernel")} <= set(changed)
+    assert not (one["source"]["renames"] or one["source"]["constants"])
+    assert one["consequence"]["machine"] == "unknown"
+
+
+def test_a_spec_that_differs_only_in_what_its_file_does_not_have_differs(kgen):
+    told = kgen("diff", SPEC, "--set", "sweep.rows={launch.num_warps: [4, 8]}")
+    assert told.code == 1
+    assert "\nspec\n" in told.out and "source" not in told.out and "consequence" not in told.out
+    assert told.out.splitlines()[-1].endswith(
+        "text differs in none, machine code in none, spec in 1"
+    )
+
+
+def test_the_page_shows_what_is_printed(kgen, root):
+    page = (root / "docs/diff.md").read_text()
+    shown = re.findall(r"```sh\nkgen ([^\n]*)\n```\n\n```text\n(.*?)```", page, re.DOTALL)
+    printed = dict(shown)
+    (spec,) = [one for one in printed if "--set" in one]
+    told = kgen(*spec.split(), "--no-compile").out.splitlines()
+    assert told[: told.index("consequence")] == printed[spec].splitlines()[:6]
+    (line,) = [one for one in printed if one.startswith("explain")]
+    assert kgen(*line.split()).out == printed[line]

@@ -76,6 +76,11 @@ def test_a_division_by_zero_is_unknown_and_no_crash():
         programs(HOST.replace("1 <= B", "0 <= B"), "run", {"B": 0, "W": None})
 
 
+def test_host_code_that_goes_round_in_circles_is_unknown():
+    with pytest.raises(Unknown):
+        programs("def run(x):\n    run(x)\n", "run", {})
+
+
 def test_host_code_is_read_and_not_run(tmp_path):
     text = f"open({str(tmp_path / 'ran')!r}, 'w')\n" + HOST
     programs(text, "run", {"B": 4, "W": None})
