@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from kgen.diff.pieces import Unit
 
-_SAME_ROLE, _ANY_ROLE = 0.4, 0.7
+_SAME_ROLE, _ANY_ROLE = 0.4, 0.85
 """The least likeness, from 0 to 1, of two functions of one role, and of any two, that are taken for the same one."""
 _SAME_NAME, _SAME_REGIMES = 0.02, 0.05
 """What an equal name and equal regimes add. It decides between two that are as much alike, and no more: kernels are named

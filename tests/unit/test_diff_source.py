@@ -248,7 +248,67 @@ def test_a_core_that_differs_is_always_shown(lines):
     assert found.explained or not found.core_differs
 
 
+WORDS = re.findall(r"[A-Za-z_]\w*|\d+|\S", KERNEL[len(HEAD) :])
+
+
+@settings(max_examples=60)
+@given(st.data())
+def test_another_word_anywhere_is_shown_where_it_changes_the_core(data):
+    at = data.draw(st.integers(0, len(WORDS) - 1))
+    word = data.draw(st.sampled_from(sorted(set(WORDS))))
+    spans = list(re.finditer(r"[A-Za-z_]\w*|\d+|\S", KERNEL))[-len(WORDS) :]
+    text = KERNEL[: spans[at].start()] + word + KERNEL[spans[at].end() :]
+    try:
+        ast.parse(text)
+    except SyntaxError:
+        return
+    found = compare(side(KERNEL), side(text))
+    assert found.explained or not found.core_differs
+
+
 def test_pieces_hold_every_word_of_the_file(root):
     text = committed(root, "attention/gqa8_fp8_page64")
     words = {word for piece in pieces(text) for _, word in piece.words}
     assert bound(text) <= words
+
+
+def described(text: str, **roles: str) -> Side:
+    """A file whose manifest gives these roles to its kernels."""
+    kernels = {name: {"role": role, "regimes": ["rows"]} for name, role in roles.items()}
+    origins = {"templates_index": [], "source_map": [None] * text.count("\n")}
+    return side(text, {"kernels": kernels, "entry": "run", "regimes": [], **origins})
+
+
+def kernel(name: str, *body: str) -> str:
+    lines = "".join(f"    {line}\n" for line in body)
+    return f"@triton.jit\ndef {name}(p_x, p_y, N: tl.constexpr):\n{lines}\n\n"
+
+
+PLAIN = ("o = tl.arange(0, N)", "b = tl.load(p_x + o)", "tl.store(p_y + o, b)")
+MASKED = (
+    "o = tl.arange(0, N)",
+    "m = o < 5",
+    "b = tl.load(p_x + o, mask=m)",
+    "tl.store(p_y + o, b)",
+)
+
+
+def test_a_name_that_passed_on_to_another_kernel_of_the_role_does_not_decide():
+    a = HEAD + kernel("split_kernel", *PLAIN) + kernel("split_window_kernel", *MASKED)
+    b = HEAD + kernel("split_kernel", *MASKED)
+    found = compare(
+        described(a, split_kernel="split", split_window_kernel="split"),
+        described(b, split_kernel="split"),
+    )
+    assert [(one.kind, one.old, one.new) for one in found.functions] == [
+        ("renamed", "split_window_kernel", "split_kernel"),
+        ("removed", "split_kernel", ""),
+    ]
+    assert not found.hunks
+
+
+def test_kernels_of_two_roles_are_two_however_they_are_called():
+    a = described(HEAD + kernel("one_kernel", *PLAIN), one_kernel="split")
+    b = described(HEAD + kernel("one_kernel", "tl.store(p_y, N)"), one_kernel="combine")
+    kinds = [(one.kind, one.what) for one in compare(a, b).functions]
+    assert kinds == [("removed", "kernel of role split"), ("added", "kernel of role combine")]
