@@ -178,6 +178,7 @@ class _Shown:
 
     def _all(self, pairs: Iterable[tuple[str, Side | None, Side | None]]) -> None:
         from kgen.diff import compare, show
+        from kgen.diff.plain import as_json
 
         files = self.report.values.setdefault("files", [])
         for name, a, b in pairs:
@@ -190,7 +191,7 @@ class _Shown:
             if one.differs and not self.stat:
                 self._say(show.consequence_lines(one), [""])
             self.found.append(one)
-            files.append(show.as_json(one))
+            files.append(as_json(one))
 
     def _entries(self) -> list[Entry] | None:
         """The receipts to look into, read once; None where there are none."""
@@ -217,11 +218,11 @@ class _Shown:
 
     def _close(self, failed: int = 0) -> None:
         """Sums up, and fails the run where something differs."""
-        from kgen.diff import show
+        from kgen.diff.summary import STAT, stat_row, summary
 
         if self.stat:
-            self._say(table(show.STAT, map(show.stat_row, self.found)))
-        total = show.summary(self.found, failed)
+            self._say(table(STAT, map(stat_row, self.found)))
+        total = summary(self.found, failed)
         self.report.say(total)
         self.report.values["summary"] = total
         if any(one.differs for one in self.found):

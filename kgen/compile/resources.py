@@ -24,7 +24,8 @@ class Resources:
       `sgprs`, `vgpr_spills`, `sgpr_spills`).
     - `instructions`: counts of instructions *in the text* of the PTX or AMD assembly, see
       `kgen.compile.instructions`.
-    - `code_sha256`: of the machine code itself, see `kgen.compile.elf.code_sha256`; empty where nothing was compiled.
+    - `code_sha256`: of the machine code itself, see `kgen.compile.elf`; empty where nothing was
+      compiled.
     - `versions`: of `triton`, and of the `ptxas` that made this cubin.
     - `message` and `line`: why it was refused or what was printed last, and where in the generated
       file, if known.

@@ -194,7 +194,7 @@ def _row(both: _Both, a: Resources | None, b: Resources | None) -> Compiled:
 
 
 def _same_code(both: _Both, a: Resources | None, b: Resources | None) -> bool | None:
-    """Whether both sides run the same instructions with the same warps and memory; None where that is not known."""
+    """Whether both sides run the same instructions with the same warps, registers and memory; None where that is not known."""
     if a is None or b is None:
         return False
     if a.status == b.status == "compiled":
@@ -204,4 +204,4 @@ def _same_code(both: _Both, a: Resources | None, b: Resources | None) -> bool | 
 
 
 def _program(job: Job, made: Resources) -> tuple[Any, ...]:
-    return made.code_sha256, job.num_warps, made.shared_bytes, made.tmem_columns
+    return made.code_sha256, job.num_warps, made.registers, made.shared_bytes, made.tmem_columns

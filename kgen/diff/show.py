@@ -1,11 +1,10 @@
-"""A comparison as lines of text, and as plain data for programs."""
+"""A comparison of two files as lines of text."""
 
 from __future__ import annotations
 
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict
 from typing import Any
 
 from kgen.diff.model import (
@@ -180,77 +179,3 @@ def _measured(found: Sequence[Measured] | None) -> Iterator[str]:
         interval = f" [{one.low:.3f}, {one.high:.3f}]" if one.low is not None else ""
         basis = "one run" if len(one.receipts) == 1 else "two runs against one baseline"
         yield f"measured on {one.device} at {one.shape}: B is {one.ratio:.3f}x{interval} as fast ({basis})"
-
-
-def stat_row(found: FileDiff) -> list[str | int | None]:
-    """A line of the table of many files."""
-    name, source = found.name or found.b.label, found.source
-    if source is None:
-        return [name, "only in " + ("A" if found.b is None else "B"), *[None] * 4, "-"]
-    text = "differs" if source.differs else "same"
-    return [
-        name,
-        text,
-        None if found.spec is None else len(found.spec),
-        len(source.constants) + len(source.renames) + len(source.functions),
-        sum(len(hunk.added) * len(hunk.spots) for hunk in source.hunks),
-        sum(len(hunk.removed) * len(hunk.spots) for hunk in source.hunks),
-        found.consequence.machine if found.consequence else "-",
-    ]
-
-
-STAT = ("file", "text", "keys", "substitutions", "+ lines", "- lines", "machine code")
-
-
-def summary(found: Sequence[FileDiff], failed: int = 0) -> str:
-    """Such as `14 files, text differs in 2, machine code in none`."""
-    both = [one for one in found if one.source is not None]
-    text = sum(one.text_differs for one in both)
-    machine = Counter(one.consequence.machine for one in both if one.consequence)
-    parts = [f"text differs in {text or 'none'}", _machine_code(machine)]
-    if keys := sum(bool(one.spec) for one in both):
-        parts.append(f"spec in {keys}")
-    for letter, side in (("A", "b"), ("B", "a")):
-        if alone := sum(getattr(one, side) is None for one in found):
-            parts.append(f"{alone} only in {letter}")
-    if failed:
-        parts.append(f"{failed} not compared")
-    number = len(found) + failed
-    return f"{number} file{'s' * (number != 1)}, {', '.join(parts)}"
-
-
-def _machine_code(machine: Counter[str]) -> str:
-    """In how many files it differs; what is not known is never counted as the same."""
-    differs, unknown = machine["differs"], machine["unknown"]
-    if not unknown:
-        return f"machine code in {differs or 'none'}"
-    return (
-        f"machine code in {differs}, not known in {unknown}"
-        if differs
-        else f"machine code not known in {unknown}"
-    )
-
-
-def as_json(found: FileDiff) -> dict[str, Any]:
-    """Everything that was found, without the files themselves."""
-    plain = {
-        "name": found.name,
-        **{key: _json_side(side) for key, side in (("a", found.a), ("b", found.b))},
-        "differs": found.differs,
-        "spec": None if found.spec is None else [_json_change(one) for one in found.spec],
-    }
-    rest = (found.source, found.consequence)
-    plain |= {k: v and asdict(v) for k, v in zip(("source", "consequence"), rest)}
-    plain["waves"] = [asdict(one) for one in found.waves]
-    plain["measured"] = found.measured and [asdict(one) for one in found.measured]
-    return plain
-
-
-def _json_side(side: Side | None) -> dict[str, Any] | None:
-    return side and {"label": side.label, "kind": side.kind, "note": side.note}
-
-
-def _json_change(change: Change) -> dict[str, Any]:
-    """A key that a side does not have is not in the object either."""
-    there = zip(("old", "new"), (change.old, change.new), change.present)
-    return {"key": change.key, **{name: value for name, value, has in there if has}}
