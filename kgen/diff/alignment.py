@@ -11,7 +11,7 @@ from kgen.diff.pieces import Piece
 
 @dataclass(frozen=True)
 class Step:
-    """Pieces of A in the place of pieces of B. `alike` says that there is one of each, and that their shapes are equal."""
+    """Pieces of A in the place of pieces of B; `alike` where there is one of each and their shapes are equal."""
 
     a: tuple[Piece, ...]
     b: tuple[Piece, ...]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,8 +25,8 @@ OPTIONS = ("num_warps", "num_stages")
 class Compiling:
     """How to compile: `scratch` is a folder for sources, `targets` are those of the two sides if there are none.
 
-    Where it is not `wanted`, nothing is compiled, and what texts alone do not settle stays unknown. `on_done` is told how
-    many jobs of how many are done.
+    Where it is not `wanted`, nothing is compiled, and what texts alone do not settle stays unknown. `on_done` is told
+    how many jobs of how many are done.
     """
 
     scratch: Path
@@ -38,7 +39,7 @@ class Compiling:
 
 @dataclass(frozen=True)
 class _Both:
-    """One signature on both sides for one target; a side without it is None. `label` tells it from the kernel's others."""
+    """One signature on both sides for one target, None where it is not; `label` tells it from the kernel's others."""
 
     a: Job | None
     b: Job | None
@@ -138,10 +139,11 @@ def _same_text(both: _Both) -> bool:
     return texts[0] == texts[1] and texts[0] is not None and _facts(both.a) == _facts(both.b)
 
 
-def _facts(job: Job) -> dict[str, Any]:
-    """All that the compiler is told beside the text."""
+def _facts(job: Job) -> str:
+    """All that the compiler is told beside the text; as JSON, for to Python the constants 1 and True are equal."""
     marked = sorted(job.divisible_by_16)
-    return {**job.as_json(), "source": "", "function": "", "divisible_by_16": marked}
+    facts = {**job.as_json(), "source": "", "function": "", "divisible_by_16": marked}
+    return json.dumps(facts, sort_keys=True)
 
 
 @functools.lru_cache(maxsize=256)
@@ -194,7 +196,7 @@ def _row(both: _Both, a: Resources | None, b: Resources | None) -> Compiled:
 
 
 def _same_code(both: _Both, a: Resources | None, b: Resources | None) -> bool | None:
-    """Whether both sides run the same instructions with the same warps, registers and memory; None where that is not known."""
+    """Whether both run the same instructions with the same warps, registers and memory; None where it is not known."""
     if a is None or b is None:
         return False
     if a.status == b.status == "compiled":

@@ -69,7 +69,7 @@ class _Hunks:
 
 
 def _share_a_line(run: Sequence[Step], step: Step) -> bool:
-    """Whether a step begins on a line, of either side, that the steps before it reach: both are shown with that line."""
+    """Whether a step begins on a line, of either side, that the steps before it reach: it is shown with them then."""
     for side in (0, 1):
         before = [piece.last for one in run for piece in (one.a, one.b)[side]]
         own = (step.a, step.b)[side]

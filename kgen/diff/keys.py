@@ -16,8 +16,8 @@ _REGIME = ("name", "when", "variant", "fallback", "parameters")
 def changes(a: Side, b: Side) -> tuple[Change, ...] | None:
     """The keys that differ between two sides; None where a side says nothing of its spec.
 
-    Of two specs these are all keys, with what they extend and what `--set` changes. A rendered bundle keeps what its file
-    depends on, under the names of parameters, so that with one on either side both are read so.
+    Of two specs these are all keys, with what they extend and what `--set` changes. A rendered bundle keeps what its
+    file depends on, under the names of parameters, so that with one on either side both are read so.
     """
     if a.document is not None and b.document is not None:
         return _between(_flat(a.document), _flat(b.document))

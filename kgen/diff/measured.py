@@ -49,7 +49,7 @@ def _together(entry: Entry, cores: tuple[str, str]) -> Iterator[Measured]:
 
 
 def _rows(receipt: Receipt) -> Mapping[tuple[str, str], Row]:
-    """The rows that may be concluded from, by candidate and shape; a second run of the baseline is no file of its own."""
+    """The rows that may be concluded from, by candidate and shape; the baseline's second run is no file of its own."""
     return {
         (row.candidate, row.shape): row
         for row in receipt.analysis.rows

@@ -111,10 +111,10 @@ class SourceDiff:
 
 @dataclass(frozen=True)
 class Compiled:
-    """One signature of a kernel for one target, on both sides: `old` is its name in A, `new` in B, empty where it is not.
+    """One signature of a kernel for one target, on both sides: `old` is its name in A, `new` in B, empty for none.
 
-    `signature` tells it from the kernel's others. `numbers` and `instructions` hold the pairs that differ; `same_code` is
-    None where it is not known.
+    `signature` tells it from the kernel's others. `numbers` and `instructions` hold the pairs that differ; `same_code`
+    is None where it is not known.
     """
 
     old: str

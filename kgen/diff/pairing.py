@@ -11,8 +11,8 @@ from kgen.diff.pieces import Unit
 _SAME_ROLE, _ANY_ROLE = 0.4, 0.85
 """The least likeness, from 0 to 1, of two functions of one role, and of any two, that are taken for the same one."""
 _SAME_NAME, _SAME_REGIMES = 0.02, 0.05
-"""What an equal name and equal regimes add. It decides between two that are as much alike, and no more: kernels are named
-by what tells them apart, so that a name passes on to another kernel when one of them goes.
+"""What an equal name and equal regimes add. It decides between two that are as much alike, and no more: kernels are
+named by what tells them apart, so that a name passes on to another kernel when one of them goes.
 """
 
 Pair = tuple[Unit, Unit]

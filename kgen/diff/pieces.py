@@ -28,7 +28,7 @@ _SKIPPED = (tokenize.NL, tokenize.ENCODING, tokenize.ENDMARKER, tokenize.INDENT,
 
 @dataclass(frozen=True)
 class Piece:
-    """`words` in order, on lines `first` to `last`. `depth` is the indentation of a statement that begins here, else -1."""
+    """`words` in order, on lines `first` to `last`; `depth` is that of a statement that begins here, else -1."""
 
     words: tuple[Word, ...]
     first: int
@@ -72,7 +72,7 @@ def split_lines(text: str) -> list[str]:
 
 
 def units(text: str, manifest: Mapping[str, Any] | None) -> list[Unit]:
-    """The units of a file in its order. Roles come from the manifest; kinds from it, or else from decorators and names."""
+    """The units of a file in its order. Roles are the manifest's; kinds too, or else those of decorators and names."""
     functions = [node for node in ast.parse(text).body if isinstance(node, ast.FunctionDef)]
     spans = {node.name: (_start(node), node.end_lineno) for node in functions}
     told = {node.name: _told(node, manifest) for node in functions}

@@ -14,7 +14,7 @@ from kgen.render.hashes import core_sha256
 
 
 def pairs(a: Side, b: Side) -> Paired:
-    """Which function of B is which of A; a side without a manifest borrows the other's roles for functions of one name."""
+    """Which function of B is which of A; a side without a manifest borrows the other's roles, by functions' names."""
     return paired(units(a.text, a.manifest or b.manifest), units(b.text, b.manifest or a.manifest))
 
 

@@ -1,8 +1,8 @@
 """Names and literals that are others everywhere: one fact for all the lines that show it.
 
-A rename is taken for one only where it is a bijection in the whole unit between names that the files themselves give, so
-that the two texts mean the same. A literal counts where it is the whole value of a name (`BLOCK_N=128`), or where it is
-the value that such a name, or a key of the spec, has on both sides.
+A rename is taken for one only where it is a bijection in the whole unit between names that the files themselves give,
+so that the two texts mean the same. A literal counts where it is the whole value of a name (`BLOCK_N=128`), or where it
+is the value that such a name, or a key of the spec, has on both sides.
 """
 
 from __future__ import annotations

@@ -16,8 +16,8 @@ Launched = Mapping[tuple[str, str], int | None]
 def waves(a: Side, b: Side, kernels: Mapping[str, str]) -> tuple[Waves, ...]:
     """Where the waves of a kernel differ at a workload of both sides; `kernels` has B's names for A's.
 
-    One wave is one program on each multiprocessor, whatever else would fit beside it. Needs torch, as the workloads of a
-    family do; nothing is estimated for a side without a manifest.
+    One wave is one program on each multiprocessor, whatever else would fit beside it. Needs torch, as the workloads of
+    a family do; nothing is estimated for a side without a manifest.
     """
     if a.manifest is None or b.manifest is None:
         return ()

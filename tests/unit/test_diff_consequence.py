@@ -116,6 +116,13 @@ def test_the_same_instructions_with_other_warps_are_another_program(compiler, ho
     assert found.kernels[0].numbers == {"num_warps": (4, 8)}
 
 
+def test_a_truth_value_is_another_constant_than_1(compiler, how):
+    asked = compiler(made("1"), made("2"))
+    a, b = (side(("k", LOAD), constants=(value,)) for value in (1, True))
+    assert consequence(a, b, True, how).machine == "differs"
+    assert len(asked) == 2
+
+
 def test_signatures_are_paired_by_their_constants(compiler, how):
     asked = compiler(made("1"), made("2"), made("3"), made("3"))
     found = consequence(
