@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from kgen.diff import source
@@ -38,7 +39,8 @@ def with_consequence(
 
 
 def _measured(found: FileDiff, receipts: Sequence[Entry] | None) -> tuple[Measured, ...] | None:
-    if receipts is None:
+    """What receipts say; None where there are none, or nothing that computes intervals."""
+    if receipts is None or find_spec("scipy") is None:
         return None
     from kgen.diff.measured import measured
 
@@ -47,8 +49,6 @@ def _measured(found: FileDiff, receipts: Sequence[Entry] | None) -> tuple[Measur
 
 def _waves(found: FileDiff) -> tuple[Waves, ...]:
     """Waves that differ; none are estimated without torch, which knows a family's workloads."""
-    from importlib.util import find_spec
-
     if find_spec("torch") is None:
         return ()
     from kgen.diff.waves import waves
