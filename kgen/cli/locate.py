@@ -17,8 +17,7 @@ from kgen.diagnostics import Diagnostic, KgenError, Place
 class Origin:
     """Where one generated line comes from. `template` is empty for a line that kgen itself assembled.
 
-    `keys` are the spec keys behind the names in it, and `spec` is the file that has them; None where the manifest of an
-    older kgen does not tell.
+    `keys` are the spec keys behind the names in it; None where the manifest of an older kgen does not tell.
     """
 
     file: str
@@ -28,7 +27,6 @@ class Origin:
     regimes: tuple[str, ...]
     template: str
     template_line: int
-    spec: str
     keys: tuple[SpecKey, ...] | None
 
     def __str__(self) -> str:
@@ -42,17 +40,17 @@ class Origin:
             rows.append("  assembled by kgen, from no template line")
         if self.keys is None:
             rows.append("  spec keys: not known, for an older kgen wrote the manifest")
-        rows += [f"  depends on {self._told(one)}" for one in self.keys or ()]
+        rows += [f"  depends on {_told(one)}" for one in self.keys or ()]
         return "\n".join(rows)
-
-    def _told(self, one: SpecKey) -> str:
-        value = one.value if isinstance(one.value, str) else json.dumps(one.value)
-        where = f"{self.spec}:{one.line}" if one.line else "the default, not written in the spec"
-        return f"{one.key} = {value} ({where})"
 
     def as_json(self) -> dict[str, Any]:
         """The origin as plain data, for `--json`."""
         return asdict(self)
+
+
+def _told(one: SpecKey) -> str:
+    value = one.value if isinstance(one.value, str) else json.dumps(one.value)
+    return f"{one.key} = {value} ({one.place or 'the default, not written in the spec'})"
 
 
 def locate(path: Path, line: int) -> Origin:
@@ -83,7 +81,6 @@ def locate(path: Path, line: int) -> Origin:
         regimes,
         template,
         template_line,
-        manifest["spec"]["file"],
         spec_keys(manifest, text, line, function),
     )
 

@@ -14,11 +14,11 @@ _OPTIONS = ("num_warps", "num_stages")
 
 @dataclass(frozen=True)
 class SpecKey:
-    """A key with its value; `line` is that in the spec, 0 for a value that is not written there and is the default."""
+    """A key with its value; `place` is `FILE:LINE` where it is written, empty for a default that is not."""
 
     key: str
     value: Any
-    line: int
+    place: str
 
 
 def spec_keys(
@@ -46,7 +46,7 @@ def spec_keys(
             found[manifest["depends"][name]] = None
     found |= dict.fromkeys(_launched(manifest, source))
     return tuple(
-        SpecKey(key, _value(manifest, key), manifest["places"].get(key, 0)) for key in found
+        SpecKey(key, _value(manifest, key), manifest["places"].get(key, "")) for key in found
     )
 
 

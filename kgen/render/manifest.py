@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -155,20 +156,31 @@ def _cell(value: Any) -> Value | dict[str, list[int | None]]:
     return {"per_request": list(value.values)} if isinstance(value, PerRequest) else value
 
 
-def _places(plan: Plan) -> dict[str, int]:
-    """The line of the spec at which each axis, regime, parameter and key behind a constant stands."""
-    found = {f"axes.{name}": plan.spec.place("axes", name).line for name in plan.spec.axes}
+def _places(plan: Plan) -> dict[str, str]:
+    """`FILE:LINE` where each axis, regime, parameter and key behind a constant is written; not there, it is a default."""
+    found = {
+        f"axes.{axis.name}": _place(plan, "axes", axis.name, next(iter(_axis(axis))))
+        for axis in plan.spec.axes.values()
+    }
     for index, regime in enumerate(plan.spec.document.regimes):
-        found[f"regimes.{regime.name}"] = plan.spec.place("regimes", index).line
+        found[f"regimes.{regime.name}"] = _place(plan, "regimes", index)
         for section in ("tile", "splits", "launch"):
             for name in getattr(regime, section):
                 key = f"regimes.{regime.name}.{section}.{name}"
-                found[key] = plan.spec.place("regimes", index, section, name).line
+                found[key] = _place(plan, "regimes", index, section, name)
     for key in _values(plan):
         parts = key.split(".")
         if len(list(path(plan.spec.origin.root, parts))) > len(parts):
-            found[key] = plan.spec.place(*parts).line
+            found[key] = _place(plan, *parts)
     return found
+
+
+def _place(plan: Plan, *key: str | int) -> str:
+    """The place of a value: its file as it is called from the spec's folder, or `<--set 1>`, and the line."""
+    place = plan.spec.place(*key)
+    if place.file.startswith("<"):
+        return place.file
+    return f"{os.path.relpath(place.file, plan.spec.path.parent)}:{place.line}"
 
 
 def _values(plan: Plan) -> dict[str, Any]:

@@ -24,7 +24,6 @@ LIMIT = 3
 """
 MANIFEST = {
     "bytes_sha256": hashlib.sha256(SUBMISSION.encode()).hexdigest(),
-    "spec": {"file": "small.yaml"},
     "regimes": [],
     "kernels": {"decode": {"regimes": ["small", "large"]}},
     "functions": {"decode": [4, 6]},
@@ -130,3 +129,23 @@ def test_a_value_that_the_spec_leaves_to_the_variant_is_called_its_default(root)
         "regimes.rest.tile.BLOCK_M = 16 (the default, not written in the spec)" in one
         for one in told
     )
+
+
+def test_a_key_of_a_base_or_an_option_is_where_it_is_written(kgen, root, tmp_path):
+    (tmp_path / "base").mkdir()
+    base = (root / "specs/norm/rms_4096.yaml").read_text()
+    (tmp_path / "base/rows.yaml").write_text(base)
+    (tmp_path / "own.yaml").write_text("extends: base/rows.yaml\nname: own\n")
+    change = ("--set", "axes.H.const=2048")
+    assert kgen("render", tmp_path / "own.yaml", "-o", tmp_path / "out", *change).code == 0
+    file = tmp_path / "out/own/submission.py"
+    lines = file.read_text().splitlines()
+    told = {
+        one.key: one.place
+        for number, line in enumerate(lines, 1)
+        if "H=H" in line or "num_warps=8" in line
+        for one in locate(file, number).keys
+    }
+    warps = next(n for n, line in enumerate(base.splitlines(), 1) if "num_warps" in line)
+    assert told["regimes.rows.launch.num_warps"] == f"base/rows.yaml:{warps}"
+    assert told["axes.H"] == "<--set 1>"
