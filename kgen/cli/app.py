@@ -12,6 +12,7 @@ from kgen.cli import (
     check,
     compile,
     demo,
+    diff,
     explain,
     judge,
     ledger,
@@ -39,6 +40,7 @@ app.command()(compile.compile)
 app.command()(test.test)
 app.command()(bench.bench)
 app.command()(judge.judge)
+app.command()(diff.diff)
 app.add_typer(ledger.ledger, name="ledger")
 app.command()(explain.explain)
 app.command()(schema.schema)

@@ -52,12 +52,12 @@ def compile(
     Prints registers, spills and shared memory. A finding outside the spec's targets is information and changes no
     exit code.
     """
-    targets = _known(target)
+    targets = known_targets(target)
     with reporting("compile", as_json) as report:
         compile_bundle(report, bundle(path, overrides, templates), targets, workers, timeout)
 
 
-def _known(names: Iterable[str]) -> list[str]:
+def known_targets(names: Iterable[str]) -> list[str]:
     """The targets of those names. Raises a usage error for one that kgen does not know."""
     if not names:
         return []

@@ -29,7 +29,7 @@ def explain(
 ) -> None:
     """Explains a diagnostic's code or a rendered line.
 
-    For a line, says which template line, kernel and regimes it belongs to.
+    For a line, says which template line, kernel and regimes it belongs to, and which spec keys it depends on.
     """
     if (subject is None) != everything:
         raise typer.BadParameter("give a code or FILE:LINE, or --all", param_hint="CODE|FILE:LINE")

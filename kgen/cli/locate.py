@@ -1,19 +1,24 @@
-"""Which template, kernel and regimes a line of a rendered file came from, read from the manifest beside it."""
+"""Which template, kernel, regimes and spec keys a line of a rendered file came from, by the manifest beside it."""
 
 from __future__ import annotations
 
 import hashlib
+import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from kgen.cli.bundle import read_manifest
+from kgen.cli.spec_keys import SpecKey, regimes_of, spec_keys
 from kgen.diagnostics import Diagnostic, KgenError, Place
 
 
 @dataclass(frozen=True)
 class Origin:
-    """Where one generated line comes from. `template` is empty for a line that kgen itself assembled."""
+    """Where one generated line comes from. `template` is empty for a line that kgen itself assembled.
+
+    `keys` are the spec keys behind the names in it; None where the manifest of an older kgen does not tell.
+    """
 
     file: str
     line: int
@@ -22,6 +27,7 @@ class Origin:
     regimes: tuple[str, ...]
     template: str
     template_line: int
+    keys: tuple[SpecKey, ...] | None
 
     def __str__(self) -> str:
         rows = [f"{self.file}:{self.line}: {self.text.strip()}"]
@@ -32,11 +38,19 @@ class Origin:
             rows.append(f"  from {self.template}:{self.template_line}")
         else:
             rows.append("  assembled by kgen, from no template line")
+        if self.keys is None:
+            rows.append("  spec keys: not known, for an older kgen wrote the manifest")
+        rows += [f"  depends on {_told(one)}" for one in self.keys or ()]
         return "\n".join(rows)
 
     def as_json(self) -> dict[str, Any]:
         """The origin as plain data, for `--json`."""
         return asdict(self)
+
+
+def _told(one: SpecKey) -> str:
+    value = one.value if isinstance(one.value, str) else json.dumps(one.value)
+    return f"{one.key} = {value} ({one.place or 'the default, not written in the spec'})"
 
 
 def locate(path: Path, line: int) -> Origin:
@@ -52,13 +66,23 @@ def locate(path: Path, line: int) -> Origin:
     content = path.read_bytes()
     if hashlib.sha256(content).hexdigest() != manifest["bytes_sha256"]:
         raise KgenError([_edited(path)])
-    lines = content.decode("utf-8").splitlines()
+    text = content.decode("utf-8")
+    lines = text.splitlines()
     if not 1 <= line <= len(lines):
         raise KgenError([_no_line(path, line, len(lines))])
     function = _enclosing(manifest, line)
     template, template_line = _template(manifest, line)
-    regimes = tuple(manifest["kernels"].get(function, {}).get("regimes", ()))
-    return Origin(str(path), line, lines[line - 1], function, regimes, template, template_line)
+    regimes = regimes_of(manifest, function)
+    return Origin(
+        str(path),
+        line,
+        lines[line - 1],
+        function,
+        regimes,
+        template,
+        template_line,
+        spec_keys(manifest, text, line, function),
+    )
 
 
 def _template(manifest: dict[str, Any], line: int) -> tuple[str, int]:

@@ -6,6 +6,8 @@ import re
 import struct
 from collections.abc import Iterator
 
+from kgen.compile.elf import headers, sections, text
+
 _EIATTR_REGCOUNT = 0x2F
 _EIATTR_FRAME_SIZE = 0x11
 _EIFMT_SVAL = 4
@@ -40,11 +42,10 @@ def read_cubin(cubin: bytes, kernel: str) -> dict[str, int]:
     size 8 stand a symbol's index and a value. Names of formats and attributes are those that
     `cuobjdump -elf` prints. Raises ValueError if the cubin has no such records.
     """
-    sections = _sections(cubin)
     found = {}
-    for name, offset, size in sections:
+    for name, content in sections(cubin):
         if name == ".nv.info":
-            for attribute, symbol, value in _values(cubin[offset : offset + size]):
+            for attribute, symbol, value in _values(content):
                 if _symbol_name(cubin, symbol) == kernel:
                     found[attribute] = value
     if _EIATTR_REGCOUNT not in found or _EIATTR_FRAME_SIZE not in found:
@@ -67,26 +68,8 @@ def _values(info: bytes) -> Iterator[tuple[int, int, int]]:
             at += size
 
 
-def _headers(elf: bytes) -> list[tuple[int, ...]]:
-    """Section headers of a 64-bit little-endian ELF file."""
-    (start,) = struct.unpack_from("<Q", elf, 40)
-    size, count = struct.unpack_from("<HH", elf, 58)
-    return [struct.unpack_from("<IIQQQQIIQQ", elf, start + i * size) for i in range(count)]
-
-
-def _sections(elf: bytes) -> list[tuple[str, int, int]]:
-    """(name, offset, size) of each section."""
-    headers = _headers(elf)
-    (names,) = struct.unpack_from("<H", elf, 62)
-    return [(_text(elf, headers[names][4] + h[0]), h[4], h[5]) for h in headers]
-
-
 def _symbol_name(elf: bytes, index: int) -> str:
-    headers = _headers(elf)
-    symbols = next(h for h in headers if h[1] == _SHT_SYMTAB)
+    found = headers(elf)
+    symbols = next(h for h in found if h[1] == _SHT_SYMTAB)
     (name,) = struct.unpack_from("<I", elf, symbols[4] + index * 24)
-    return _text(elf, headers[symbols[6]][4] + name)
-
-
-def _text(elf: bytes, at: int) -> str:
-    return elf[at : elf.index(b"\0", at)].decode()
+    return text(elf, found[symbols[6]][4] + name)

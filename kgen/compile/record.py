@@ -13,8 +13,8 @@ from kgen.compile.job import Job
 from kgen.compile.resources import Resources
 from kgen.compile.storage import read_json, write_json
 
-_FORMAT = 1
-"""Part of every key; raised when the meaning of a stored number changes."""
+_FORMAT = 2
+"""Part of every key; raised when what is stored, or its meaning, changes."""
 
 
 def record_key(job: Job, core: Core, toolchain: Mapping[str, str]) -> str:

@@ -24,6 +24,8 @@ class Resources:
       `sgprs`, `vgpr_spills`, `sgpr_spills`).
     - `instructions`: counts of instructions *in the text* of the PTX or AMD assembly, see
       `kgen.compile.instructions`.
+    - `code_sha256`: of the machine code itself, see `kgen.compile.elf`; empty where nothing was
+      compiled.
     - `versions`: of `triton`, and of the `ptxas` that made this cubin.
     - `message` and `line`: why it was refused or what was printed last, and where in the generated
       file, if known.
@@ -38,6 +40,7 @@ class Resources:
     tmem_columns: int | None = None
     details: Mapping[str, int] = field(default_factory=dict)
     instructions: Mapping[str, int] = field(default_factory=dict)
+    code_sha256: str = ""
     versions: Mapping[str, str] = field(default_factory=dict)
     message: str = ""
     line: int | None = None

@@ -21,6 +21,7 @@ from triton.runtime.jit import JITFunction
 
 from kgen.compile.amdgcn import read_amdgcn
 from kgen.compile.cubin import read_cubin, read_ptxas_log
+from kgen.compile.elf import code_sha256
 from kgen.compile.instructions import count_amdgcn, count_ptx
 from kgen.compile.job import Constant, Job
 from kgen.compile.loading import defer_torch, load
@@ -158,6 +159,7 @@ def _measure_cuda(kernel: CompiledKernel, printed: str) -> Resources:
         tmem_columns=kernel.metadata.tmem_size,
         details=spills,
         instructions=count_ptx(kernel.asm["ptx"]),
+        code_sha256=code_sha256(kernel.asm["cubin"]),
     )
 
 
@@ -173,6 +175,7 @@ def _measure_amd(kernel: CompiledKernel) -> Resources:
         tmem_columns=0,
         details={k: numbers[k] for k in ("agprs", "sgprs", "vgpr_spills", "sgpr_spills")},
         instructions=count_amdgcn(assembly),
+        code_sha256=code_sha256(kernel.asm["hsaco"]),
     )
 
 

@@ -130,6 +130,7 @@ class Family:
     - `scalars(spec)`: arguments that are plain Python values, by the axis they give.
     - `bindings(spec)`: in an order in which each may use those before it.
     - `constants(spec)`: names that variants may use besides axes, such as `PAGE` or `EPS`, and their documentation.
+    - `keys`: the spec key behind each of these constants.
     - `accesses(spec)`: what kernels may assume of tensors that hold integers, and have to read exactly once.
     - `limits`: the widest range of each axis that the family's generic variant is proved for.
     - `features(spec)`: dotted spec keys and values that a variant's `covers` is compared with.
@@ -143,6 +144,7 @@ class Family:
     scalars: Callable[[Spec], Mapping[str, str]]
     bindings: Callable[[Spec], tuple[Binding, ...]]
     constants: Callable[[Spec], Mapping[str, tuple[Value, str]]]
+    keys: Mapping[str, str]
     features: Callable[[Spec], Mapping[str, Value]]
     check: Callable[[Spec], list[Diagnostic]]
     context: Callable[[Spec], Mapping[str, Any]]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import functools
+import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -11,11 +13,13 @@ from kgen.expr import to_python
 from kgen.families.model import Value
 from kgen.judges import profile
 from kgen.plan.model import Plan, RegimePlan
+from kgen.render import depends
 from kgen.render.hashes import core_sha256, sha256
 from kgen.render.launch import Signature
 from kgen.render.linemap import Origin
 from kgen.render.model import Launcher
 from kgen.spec import Axis, PerRequest, Sweep
+from kgen.spec.nodes import path
 
 
 def manifest(
@@ -43,17 +47,19 @@ def manifest(
         "targets": list(plan.targets),
         "limits": document.limits.model_dump(),
         "gates": document.gates.model_dump(),
-        "regimes": [_regime(regime, launchers) for regime in plan.regimes],
+        "regimes": [_regime(plan, regime, launchers) for regime in plan.regimes],
         "kernels": _kernels(launchers),
         "signatures": [_signature(one) for one in signatures],
         "problem": _problem(plan, launchers),
+        "depends": depends.constants(plan),
+        "values": _values(plan),
         "places": _places(plan),
         "functions": _functions(text),
         **_source_map(origins),
     }
 
 
-def _regime(regime: RegimePlan, launchers: Sequence[Launcher]) -> dict[str, Any]:
+def _regime(plan: Plan, regime: RegimePlan, launchers: Sequence[Launcher]) -> dict[str, Any]:
     own = [launcher for launcher in launchers if launcher.regime is regime]
     return {
         "name": regime.name,
@@ -62,6 +68,8 @@ def _regime(regime: RegimePlan, launchers: Sequence[Launcher]) -> dict[str, Any]
         "fallback": regime.fallback,
         "parameters": dict(regime.parameters),
         "launches": [[kernel.function for kernel in one.kernels] for one in own],
+        "launchers": [one.function for one in own],
+        "depends": depends.of_regime(plan, regime),
     }
 
 
@@ -148,16 +156,38 @@ def _cell(value: Any) -> Value | dict[str, list[int | None]]:
     return {"per_request": list(value.values)} if isinstance(value, PerRequest) else value
 
 
-def _places(plan: Plan) -> dict[str, int]:
-    """The line of the spec at which each axis, regime and parameter stands."""
-    found = {f"axes.{name}": plan.spec.place("axes", name).line for name in plan.spec.axes}
+def _places(plan: Plan) -> dict[str, str]:
+    """`FILE:LINE` where each axis, regime, parameter and key behind a constant is written; not there, it is a default."""
+    found = {
+        f"axes.{axis.name}": _place(plan, "axes", axis.name, next(iter(_axis(axis))))
+        for axis in plan.spec.axes.values()
+    }
     for index, regime in enumerate(plan.spec.document.regimes):
-        found[f"regimes.{regime.name}"] = plan.spec.place("regimes", index).line
+        found[f"regimes.{regime.name}"] = _place(plan, "regimes", index)
         for section in ("tile", "splits", "launch"):
             for name in getattr(regime, section):
                 key = f"regimes.{regime.name}.{section}.{name}"
-                found[key] = plan.spec.place("regimes", index, section, name).line
+                found[key] = _place(plan, "regimes", index, section, name)
+    for key in _values(plan):
+        parts = key.split(".")
+        if len(list(path(plan.spec.origin.root, parts))) > len(parts):
+            found[key] = _place(plan, *parts)
     return found
+
+
+def _place(plan: Plan, *key: str | int) -> str:
+    """The place of a value: its file as it is called from the spec's folder, or `<--set 1>`, and the line."""
+    place = plan.spec.place(*key)
+    if place.file.startswith("<"):
+        return place.file
+    return f"{os.path.relpath(place.file, plan.spec.path.parent)}:{place.line}"
+
+
+def _values(plan: Plan) -> dict[str, Any]:
+    """The values of keys that constants depend on, apart from those of axes."""
+    keys = sorted({*plan.family.keys.values(), depends.DEVICES})
+    own = [key for key in keys if not key.startswith("axes.")]
+    return {key: functools.reduce(getattr, key.split("."), plan.spec.document) for key in own}
 
 
 def _functions(text: str) -> dict[str, list[int]]:

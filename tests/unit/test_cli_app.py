@@ -9,7 +9,18 @@ import pytest
 
 import kgen as package
 
-VERBS = ("render", "check", "prove", "recheck", "compile", "test", "explain", "schema", "demo")
+VERBS = (
+    "render",
+    "check",
+    "prove",
+    "recheck",
+    "compile",
+    "test",
+    "explain",
+    "schema",
+    "demo",
+    "diff",
+)
 LEDGER = ("verify", "best", "log", "import")
 SPEC = "specs/norm/rms_4096.yaml"
 

@@ -24,6 +24,7 @@ LIMIT = 3
 """
 MANIFEST = {
     "bytes_sha256": hashlib.sha256(SUBMISSION.encode()).hexdigest(),
+    "regimes": [],
     "kernels": {"decode": {"regimes": ["small", "large"]}},
     "functions": {"decode": [4, 6]},
     "templates_index": ["attention/split_k/kernel.py.j2"],
@@ -44,6 +45,7 @@ def test_a_kernel_line_names_its_kernel_regimes_and_template_line(bundle):
         f"{bundle}:6: b_q = 1",
         "  in decode, run by small and large",
         "  from attention/split_k/kernel.py.j2:14",
+        "  spec keys: not known, for an older kgen wrote the manifest",
     ]
 
 
@@ -54,7 +56,7 @@ def test_a_decorator_belongs_to_its_kernel(bundle):
 def test_a_line_outside_templates_says_that_kgen_assembled_it(bundle):
     origin = locate(bundle, 9)
     assert (origin.function, origin.template) == ("", "")
-    assert str(origin).endswith("assembled by kgen, from no template line")
+    assert "  assembled by kgen, from no template line" in str(origin).splitlines()
 
 
 @pytest.mark.parametrize("line", [0, 10])
@@ -74,3 +76,76 @@ def test_a_file_without_a_manifest_is_told_what_to_give_instead(bundle):
     with pytest.raises(KgenError, match="KG191: no manifest.json lies beside it") as error:
         locate(bundle, 1)
     assert error.value.diagnostics[0].hint.startswith("give a file that `kgen render` wrote")
+
+
+PAGES = "generated/attention/gqa8_fp8_page1/submission.py"
+
+
+def keys_of(root, text, within):
+    """The spec keys of the first line that holds `text` in the function `within`."""
+    lines = (root / PAGES).read_text().splitlines()
+    begin = next(i for i, line in enumerate(lines) if line.startswith(f"def {within}("))
+    line = next(i for i, line in enumerate(lines[begin:], begin + 1) if text in line)
+    return {one.key: one.value for one in locate(root / PAGES, line).keys}
+
+
+def test_a_constant_of_a_launch_leads_to_the_key_of_its_own_regime(root):
+    assert keys_of(root, "BLOCK_N=", "launch_decode") == {"regimes.decode.tile.BLOCK_N": 128}
+    assert keys_of(root, "BLOCK_N=", "launch_verify_one") == {"regimes.verify_one.tile.BLOCK_N": 64}
+
+
+def test_a_derived_value_leads_to_every_key_that_it_is_computed_from(root):
+    found = keys_of(root, "SPLITS = ", "launch_decode")
+    assert {"regimes.decode.splits.max", "regimes.decode.splits.waves", "devices"} <= set(found)
+    assert "regimes.decode.tile.BLOCK_N" not in found
+
+
+def test_an_option_counts_for_the_kernel_that_is_launched_with_it_alone(root):
+    lines = (root / PAGES).read_text().splitlines()
+    combine = next(i for i, line in enumerate(lines) if line.startswith("    combine_kernel[("))
+    option = next(i for i, line in enumerate(lines[combine:], combine + 1) if "num_warps" in line)
+    assert locate(root / PAGES, option).keys == ()
+    assert keys_of(root, "num_warps=", "launch_decode") == {"regimes.decode.launch.num_warps": 8}
+
+
+def test_a_row_of_the_warm_up_goes_by_its_kernel(root):
+    assert "regimes.decode.tile.BLOCK_N" in keys_of(root, "BLOCK_N=", "warmup")
+
+
+def test_a_key_is_told_with_its_value_and_its_line_in_the_spec(root):
+    lines = (root / PAGES).read_text().splitlines()
+    line = next(number for number, text in enumerate(lines, 1) if text.startswith("HK = "))
+    spec = (root / "specs/attention/gqa8_fp8_page1.yaml").read_text().splitlines()
+    place = next(number for number, text in enumerate(spec, 1) if text.startswith("  HK:"))
+    told = str(locate(root / PAGES, line))
+    assert told.endswith(f'depends on axes.HK = {{"const": 1}} (gqa8_fp8_page1.yaml:{place})')
+
+
+def test_a_value_that_the_spec_leaves_to_the_variant_is_called_its_default(root):
+    manifest = json.loads((root / PAGES).with_name("manifest.json").read_text())
+    first, last = manifest["functions"]["launch_rest"]
+    told = [str(locate(root / PAGES, line)) for line in range(first, last + 1)]
+    assert any(
+        "regimes.rest.tile.BLOCK_M = 16 (the default, not written in the spec)" in one
+        for one in told
+    )
+
+
+def test_a_key_of_a_base_or_an_option_is_where_it_is_written(kgen, root, tmp_path):
+    (tmp_path / "base").mkdir()
+    base = (root / "specs/norm/rms_4096.yaml").read_text()
+    (tmp_path / "base/rows.yaml").write_text(base)
+    (tmp_path / "own.yaml").write_text("extends: base/rows.yaml\nname: own\n")
+    change = ("--set", "axes.H.const=2048")
+    assert kgen("render", tmp_path / "own.yaml", "-o", tmp_path / "out", *change).code == 0
+    file = tmp_path / "out/own/submission.py"
+    lines = file.read_text().splitlines()
+    told = {
+        one.key: one.place
+        for number, line in enumerate(lines, 1)
+        if "H=H" in line or "num_warps=8" in line
+        for one in locate(file, number).keys
+    }
+    warps = next(n for n, line in enumerate(base.splitlines(), 1) if "num_warps" in line)
+    assert told["regimes.rows.launch.num_warps"] == f"base/rows.yaml:{warps}"
+    assert told["axes.H"] == "<--set 1>"

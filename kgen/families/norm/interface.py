@@ -88,6 +88,7 @@ FAMILY = Family(
     scalars=_scalars,
     bindings=_bindings,
     constants=_constants,
+    keys={"EPS": "norm.eps", "X_BYTES": "dtypes.x", "OUT_BYTES": "dtypes.out"},
     features=_features,
     check=_check,
     context=_context,

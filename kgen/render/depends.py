@@ -1,0 +1,67 @@
+"""Which keys of the spec stand behind each name that a rendered file uses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from kgen.expr import names
+from kgen.plan.model import Plan, RegimePlan
+from kgen.plan.variant import Derived, Variant, expression
+
+DEVICES = "devices"
+
+
+def constants(plan: Plan) -> dict[str, str]:
+    """The key of each name that is the same in every regime: axes, and what the family makes of its own keys."""
+    axes = {name: f"axes.{name}" for name in plan.spec.axes}
+    return {**plan.family.keys, "SMS": DEVICES, **axes}
+
+
+def of_regime(plan: Plan, regime: RegimePlan) -> dict[str, list[str]]:
+    """The keys of each parameter and derived value of a regime, and of `ROLE.num_warps` and `ROLE.num_stages`.
+
+    A regime's own keys begin with `regimes.NAME`. Nothing stands behind a fallback that is not kgen's.
+    """
+    if regime.template is None:
+        return {}
+    variant = regime.template.variant
+    own = {
+        name: f"regimes.{regime.name}.{parameter.key}"
+        for name, parameter in variant.parameters.items()
+    }
+    known = _Known({**constants(plan), **own}, variant.let)
+    found = {name: [key] for name, key in own.items()}
+    found |= {name: known.of([name]) for name in variant.let}
+    found |= {name: known.of(used) for name, used in _options(variant)}
+    return {name: keys for name, keys in found.items() if keys}
+
+
+def _options(variant: Variant) -> Iterator[tuple[str, Iterable[str]]]:
+    """Launch options of each kernel with the names in them."""
+    for role, kernel in variant.kernels.items():
+        for option in ("num_warps", "num_stages"):
+            yield f"{role}.{option}", names(expression(getattr(kernel.launch, option)))
+
+
+class _Known:
+    """Follows derived values down to keys."""
+
+    def __init__(self, keys: Mapping[str, str], derived: Mapping[str, Derived]):
+        self._keys = keys
+        self._derived = derived
+
+    def of(self, used: Iterable[str]) -> list[str]:
+        """The keys behind names, sorted; a name that no key stands behind adds none."""
+        found: set[str] = set()
+        seen: set[str] = set()
+        waiting = list(used)
+        while waiting:
+            name = waiting.pop()
+            if name in self._derived and name not in seen:
+                value = self._derived[name]
+                texts = filter(None, (value.value, value.when, value.otherwise))
+                waiting += [one for text in texts for one in names(expression(text))]
+            elif name in self._keys:
+                found.add(self._keys[name])
+            seen.add(name)
+        return sorted(found)
