@@ -216,6 +216,13 @@ def test_every_spec_is_ranked(root, spec):
     assert sorted(map(str, every)) == sorted(str(one.candidate) for one in ranking.ranked)
 
 
+def test_regimes_are_ranked_one_at_a_time(root):
+    loaded, templates = load(root / PAGED), Templates()
+    keys = ["decode.tile.BLOCK_N=64", "large_batch.tile.BLOCK_N=64"]
+    with pytest.raises(ValueError, match="axes of several regimes"):
+        rank(loaded, templates, axes(loaded, templates, keys))
+
+
 def test_the_best_of_a_ranking_are_unlike_each_other(root):
     """Beyond the parts that a request can have, `splits.max` changes nothing at the shapes asked."""
     loaded, templates = load(root / ATTENTION), Templates()

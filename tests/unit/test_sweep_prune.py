@@ -235,6 +235,14 @@ def test_a_variant_that_does_not_cover_the_spec_is_dropped_as_a_whole():
     assert "does not cover masking.causal: true" in dropped.why
 
 
+def test_a_proof_that_sympy_does_not_confirm_drops(monkeypatch):
+    (one,) = axes(load(ROOT / ODD), Templates(), ["rows.launch.num_warps=4"])
+    rules = _rules(ODD, Templates(), one)
+    (candidate,) = candidates(one)
+    monkeypatch.setattr("kgen.algebra.sympy_check.refused", list)
+    assert "sympy does not" in rules.unproved(candidate).why
+
+
 def test_where_everything_is_dropped_the_rules_are_told():
     spec = load(ROOT / ATTENTION)
     found = axes(spec, Templates(), ["decode.tile.BLOCK_N=48,96"])

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -230,12 +233,41 @@ def test_a_spec_of_fallbacks_has_nothing_to_sweep(swept):
     assert "KG858: every regime is a fallback, so there is nothing to sweep" in text
 
 
-def test_variants_none_of_which_takes_a_value_of_every_key(swept):
+def test_variants_none_of_which_takes_a_value_of_every_key(root, tmp_path):
+    folder = tmp_path / "norm" / "wide"
+    shutil.copytree(root / "templates" / "norm" / "generic", folder)
+    declared = (folder / "variant.yaml").read_text()
+    for before, after in (
+        ("variant: generic", "variant: wide"),
+        ("min: 1, max: 16384", "min: 4096, max: 16384"),
+        ("default: 1024", "default: 4096"),
+        ("choices: [1, 2, 4, 8]", "choices: [4, 16]"),
+    ):
+        assert before in declared
+        declared = declared.replace(before, after)
+    (folder / "variant.yaml").write_text(declared)
+    keys = ["rows.variant=generic,wide", "rows.tile.BLOCK_H=128", "rows.launch.num_warps=16"]
+    with pytest.raises(KgenError) as caught:
+        axes(load(root / NORM), Templates([tmp_path]), keys)
+    assert "KG858: no variant that regime rows may run takes a value of every key" in str(
+        caught.value
+    )
+    (only,) = axes(load(root / NORM), Templates([tmp_path]), [*keys[:2], f"{keys[2]},8"])
+    assert only.variant == "generic"
+
+
+def test_a_key_that_a_variant_lacks_is_remembered(swept):
     keys = ("rows.variant=rms,generic", "rows.launch.num_warps=16", "rows.tile.BLOCK_H=64")
     found = swept(NORM, *keys)
     assert [(one.variant, one.lacking) for one in found] == [("rms", ("tile.BLOCK_H",))]
-    text = _refused(swept, NORM, "rows.variant=generic", "rows.launch.num_warps=1,16,1000")
-    assert "KG854: launch.num_warps cannot be 16" in text
+
+
+def test_no_part_of_the_space_loads_what_is_heavy():
+    modules = "asked, compile_rank, cost, rank, space, trust"
+    code = f"import sys; from kgen.sweep import {modules}; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    heavy = {"torch", "triton", "sympy", "scipy", "numpy", "optuna", "dask", "ruamel", "rich"}
+    assert heavy & set(done.stdout.split()) == set()
 
 
 integers = st.integers(-50, 5000)
