@@ -63,13 +63,13 @@ def trusted(
     template: Template,
     recorded: Iterable[Confirmation],
     *,
-    compiled: bool,
+    compiled: bool = True,
     fitted_to: frozenset[str] = cost.FITTED_TO,
 ) -> Trust:
     """Whether the measured best lay in the top 10 % by estimate, in every recorded comparison that counts.
 
-    Those count that are of this variant by today's model, with (`compiled`) or without what the compiler says, have 10
-    candidates at least, and come from receipts that the model was not fitted to. Where none counts, nothing is confirmed.
+    Those count that are of this variant by today's model, of kernels that were `compiled` or of none that were, have
+    10 candidates at least, and come from receipts that the model was not fitted to. Where none counts, nothing is confirmed.
     """
     own = [one for one in recorded if (one.variant, one.compiled) == (template.name, compiled)]
     today = [one for one in own if one.model == model_of(template)]
