@@ -8,13 +8,13 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 
-from kgen.expr import EvalError, evaluate, is_literal
+from kgen.expr import EvalError, evaluate, is_literal, names
 from kgen.plan.instances import Instance, instances
 from kgen.plan.model import Plan, RegimePlan
 from kgen.plan.statements import Statement, Variable
 
-MOST_VARIABLES = 10
-"""Beyond so many the corners are too many to try: 1,024."""
+MOST_VARIABLES = 8
+"""Beyond so many the corners are too many to try: 256."""
 
 
 def refuted(plan: Plan, regime: RegimePlan, statement: Statement) -> str:
@@ -29,20 +29,27 @@ def refuted(plan: Plan, regime: RegimePlan, statement: Statement) -> str:
     return ""
 
 
-def known(plan: Plan, regime: RegimePlan, statement: Statement) -> bool:
-    """Whether the statement is a matter of evaluation alone, so that `refuted` says all of it."""
-    return all(is_literal(one.goal) for one in instances(plan, regime, statement))
-
-
 def _corners(instance: Instance) -> Iterator[Mapping[str, int]]:
     """The least and the greatest value of each variable, in all combinations; nothing varies where the goal is known."""
     if is_literal(instance.goal):
         yield {}
-    elif len(instance.variables) <= MOST_VARIABLES:
-        for ends in itertools.product(("low", "high"), repeat=len(instance.variables)):
+        return
+    used = _used(instance)
+    if len(used) <= MOST_VARIABLES:
+        choices = [("low", "high") if one.name in used else ("low",) for one in instance.variables]
+        for ends in itertools.product(*choices):
             point = _point(instance.variables, ends)
             if point is not None:
                 yield point
+
+
+def _used(instance: Instance) -> frozenset[str]:
+    """The variables that the goal or a condition mentions, or the range of one of those."""
+    found = names(instance.goal).union(*map(names, instance.conditions))
+    for one in reversed(instance.variables):
+        if one.name in found:
+            found |= names(one.low) | names(one.high)
+    return found & {one.name for one in instance.variables}
 
 
 def _point(variables: Sequence[Variable], ends: Sequence[str]) -> Mapping[str, int] | None:
