@@ -104,8 +104,6 @@ def confirmation(
     `ranked` are the candidates of the variant with their estimates from before anything was compiled; those that were
     not measured do not count. Raises ValueError where fewer than two were.
     """
-    from scipy.stats import spearmanr
-
     order = [one for one in by_estimate(ranked, shape) if one.candidate in measured]
     if len(order) < 2:
         raise ValueError(f"{len(order)} candidates were measured at {shape}, which shows no order")
@@ -113,12 +111,20 @@ def confirmation(
     # equal estimates are one place: that of the last of them
     best = order[seconds.index(min(seconds))].at(shape).seconds
     place = sum(one.at(shape).seconds <= best for one in order)
-    found = spearmanr([one.at(shape).seconds for one in order], seconds).statistic
-    correlation = 0.0 if found != found else float(found)
+    correlation = _correlation([one.at(shape).seconds for one in order], seconds)
     model = model_of(template)
     return Confirmation(
         template.name, model, receipt, device, shape, len(order), place, correlation
     )
+
+
+def _correlation(estimated: Sequence[float], measured: Sequence[float]) -> float:
+    """Spearman's; 0 where one of the two has no order."""
+    if len(set(estimated)) < 2 or len(set(measured)) < 2:
+        return 0.0
+    from scipy.stats import spearmanr
+
+    return float(spearmanr(estimated, measured).statistic)
 
 
 def confirmations(path: Path = RECORDED) -> tuple[Confirmation, ...]:
