@@ -7,7 +7,7 @@ proved (`Rules.unproved`) only for a candidate that is to be rendered.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -126,11 +126,11 @@ class Rules:
         regime = self._planner.regime(candidate)
         return frozenset(map(identity_of, statements(self._planner.plan, regime)))
 
-    def _place(self, keys: Iterable[str]) -> Place:
-        """The swept key that decides most, or else the regime."""
-        swept = [key for key in self._axes.swept if key in keys]
-        if swept:
-            return self._axes.places[swept[-1]]
+    def _place(self, keys: Set[str]) -> Place:
+        """Where one of the keys got its values, a swept one if there is one; or else the regime."""
+        decisive = [key for key in self._axes.swept if key in keys] or sorted(keys)
+        if decisive:
+            return self._axes.places[decisive[-1]]
         return self._planner.plan.spec.place("regimes", self._axes.index)
 
 
