@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from kgen.devices import target, targets
 from kgen.diagnostics import KgenError
+from kgen.expr import evaluate
 from kgen.plan.build import build
 from kgen.plan.templates import Templates
 from kgen.spec import load
@@ -69,8 +70,6 @@ def test_figures_are_those_of_the_declaration(model):
 
 def test_figures_follow_the_plan_s_own_launcher(model, root):
     """The grid that the plan computes at launch is the one that is estimated."""
-    from kgen.expr import evaluate
-
     costs, candidate = model()
     at = {"B": 1, "Q": 1, "CAP": 32768, "PAGES": 2049}
     for waves, most in ((1, 64), (3, 7), (16, 4096)):
