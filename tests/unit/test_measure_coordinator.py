@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from kgen.measure.coordinator import NoRun, measure
+from kgen.measure.coordinator import measure
+from kgen.measure.member import NoRun
 from kgen.measure.request import Request
 from kgen.measure.stopping import Stop, enough, half_width
 
