@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from kgen.sweep.model import Settings
-from kgen.sweep.store import Entry, Key
+from kgen.sweep.records import Entry, Key
 from kgen.sweep.trial import File, Place, Workload
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Entrant:
     """A candidate that takes part; `core` and `signature` are as in a store's key.
 

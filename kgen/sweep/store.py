@@ -6,20 +6,18 @@ however suddenly, only the trials under way are lost. It needs the standard libr
 
 from __future__ import annotations
 
-import hashlib
 import json
-import math
 import sqlite3
 import time
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import astuple, fields
 from pathlib import Path
 from typing import Any
 
 from kgen.diagnostics import Diagnostic, KgenError, Place
 from kgen.evidence.plain import canonical, plain, read
-from kgen.sweep.model import Settings
-from kgen.sweep.trial import FINISHED, File, Status
+from kgen.sweep.records import Entry, Key, Measured, Result, Trial, together
+from kgen.sweep.trial import File
 
 SCHEMA = 1
 BUSY_SECONDS = 60.0
@@ -29,6 +27,7 @@ _TABLES = """
 CREATE TABLE IF NOT EXISTS trials (
     id TEXT PRIMARY KEY, core TEXT, signature TEXT, shape TEXT, device TEXT, versions TEXT, content TEXT);
 CREATE INDEX IF NOT EXISTS trials_by_place ON trials (device, versions);
+CREATE INDEX IF NOT EXISTS trials_by_key ON trials (core, signature, shape, device, versions);
 CREATE TABLE IF NOT EXISTS anchors (
     shape TEXT, device TEXT, versions TEXT, core TEXT, file TEXT, PRIMARY KEY (shape, device, versions));
 CREATE TABLE IF NOT EXISTS entries (
@@ -39,76 +38,6 @@ CREATE TABLE IF NOT EXISTS workloads (
 CREATE TABLE IF NOT EXISTS runs (id INTEGER PRIMARY KEY, spec TEXT, started TEXT, state TEXT);
 """
 _MERGED = ("trials", "anchors", "entries", "workloads")
-
-
-@dataclass(frozen=True)
-class Key:
-    """What decides a result, and nothing else: a sweep that finds its key measured has nothing to do.
-
-    `core` is the hash of the launchers and kernels that serve the shape, `signature` that of the types and constants
-    they are compiled for, `shape` as `trial.shape_text` has it, `versions` as `trial.versions_text`.
-    """
-
-    core: str
-    signature: str
-    shape: str
-    device: str
-    versions: str
-
-
-@dataclass(frozen=True)
-class Trial:
-    """What was found once. Seconds are of a call, the median of a turn, by round; `anchor` is the anchor's core."""
-
-    key: Key
-    status: Status
-    seconds: tuple[float, ...]
-    anchor_seconds: tuple[float, ...]
-    anchor: str
-    message: str
-    finished: str
-
-    @property
-    def id(self) -> str:
-        """The hash of all of it."""
-        return hashlib.sha256(canonical(plain(self)).encode()).hexdigest()
-
-
-@dataclass(frozen=True)
-class Result:
-    """All that was found of a key: `logs` of anchor over candidate, one a round; above 0 is faster than the anchor.
-
-    `ids` name the trials it rests on.
-    """
-
-    key: Key
-    status: Status
-    logs: tuple[float, ...]
-    seconds: tuple[float, ...]
-    message: str
-    ids: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Entry:
-    """Which settings of a spec's regime gave a core, and what was expected of it, in seconds by workload's name."""
-
-    spec: str
-    regime: str
-    settings: Settings
-    core: str
-    signature: str
-    estimates: Mapping[str, float]
-
-
-@dataclass(frozen=True)
-class Measured:
-    """A workload of a spec with the regime that served it."""
-
-    spec: str
-    name: str
-    shape: str
-    regime: str
 
 
 class Store:
@@ -144,16 +73,23 @@ class Store:
 
     def results(self, device: str | None = None, versions: str | None = None) -> dict[Key, Result]:
         """What was found by key, of one device and its versions or of all."""
-        where, values = "", ()
-        if device is not None:
-            where, values = " WHERE device = ? AND versions = ?", (device, versions)
+        if device is None:
+            return self._found("")
+        return self._found(" WHERE device = ? AND versions = ?", device, versions)
+
+    def result(self, key: Key) -> Result | None:
+        """What was found of one key; None where nothing was."""
+        columns = " AND ".join(f"{field.name} = ?" for field in fields(Key))
+        return self._found(f" WHERE {columns}", *astuple(key)).get(key)
+
+    def _found(self, where: str, *values: str) -> dict[Key, Result]:
         rows = self._db.execute(f"SELECT content FROM trials{where} ORDER BY rowid", values)
         found: dict[Key, list[Trial]] = {}
         for (content,) in rows:
             trial = read(Trial, json.loads(content))
             found.setdefault(trial.key, []).append(trial)
         anchors = self._anchors()
-        folded = (_result(trials, anchors.get(_place(key))) for key, trials in found.items())
+        folded = (together(trials, anchors.get(_place(key))) for key, trials in found.items())
         return {one.key: one for one in folded if one is not None}
 
     def anchor(self, key: Key, offered: File) -> tuple[str, File]:
@@ -176,6 +112,7 @@ class Store:
                 (e.spec, e.regime, *map(_text, (e.settings, e.core, e.signature, e.estimates)))
                 for e in entries
             ],
+            "REPLACE",
         )
         self._put("workloads", [(w.spec, w.name, w.shape, w.regime) for w in workloads])
 
@@ -228,13 +165,13 @@ class Store:
     def _count(self) -> int:
         return self._db.execute("SELECT COUNT(*) FROM trials").fetchone()[0]
 
-    def _put(self, table: str, rows: Sequence[Sequence[Any]]) -> None:
-        """Rows in one transaction; one that is there already stays as it is."""
+    def _put(self, table: str, rows: Sequence[Sequence[Any]], known: str = "IGNORE") -> None:
+        """Rows in one transaction; one that is there already stays as it is, unless it is to `REPLACE` it."""
         if not rows:
             return
         marks = ", ".join("?" * len(rows[0]))
         self._db.execute("BEGIN IMMEDIATE")
-        self._db.executemany(f"INSERT OR IGNORE INTO {table} VALUES ({marks})", rows)
+        self._db.executemany(f"INSERT OR {known} INTO {table} VALUES ({marks})", rows)
         self._db.execute("COMMIT")
 
     def _of(self, table: str, spec: str | None) -> list[Sequence[str]]:
@@ -252,31 +189,6 @@ def _text(value: object) -> str:
 
 def _place(key: Key) -> tuple[str, str, str]:
     return key.shape, key.device, key.versions
-
-
-def _result(trials: Sequence[Trial], anchor: str | None) -> Result | None:
-    """Trials of one key together; None where none of them counts.
-
-    One that failed speaks for all: what is wrong once is wrong. Rounds against another anchor, which only a merged
-    store can have, do not count.
-    """
-    ended = [one for one in trials if one.status in FINISHED]
-    failed = [one for one in ended if one.status != "measured"]
-    if failed:
-        one = failed[0]
-        return Result(one.key, one.status, (), (), one.message, (one.id,))
-    counted = [one for one in ended if one.anchor == anchor]
-    if not counted:
-        return None
-    pairs = [pair for one in counted for pair in zip(one.anchor_seconds, one.seconds)]
-    return Result(
-        key=counted[0].key,
-        status="measured",
-        logs=tuple(math.log(base / own) for base, own in pairs),
-        seconds=tuple(own for _, own in pairs),
-        message="",
-        ids=tuple(one.id for one in counted),
-    )
 
 
 def _unusable(path: Path, why: str) -> KgenError:
