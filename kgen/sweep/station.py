@@ -50,6 +50,7 @@ class Station:
     def __init__(self, start: Start = Member):
         self._start = start
         self._folder = tempfile.TemporaryDirectory(prefix="kgen-sweep-")
+        self._closed = False
         self._candidate: Member | None = None
         self._loaded = ""
         self._anchors: dict[tuple[str, str, str], Ready] = {}
@@ -87,6 +88,7 @@ class Station:
 
     def close(self) -> None:
         """Ends every process, from whichever thread; a trial under way ends as one whose process died."""
+        self._closed = True
         self._close_candidate()
         for ready in list(self._anchors.values()):
             ready.member.close()
@@ -194,6 +196,8 @@ class Station:
         self._candidate, self._loaded = None, ""
 
     def _opened(self, role: str, file: File, problem: File, timing: Timing) -> Member:
+        if self._closed:
+            raise NoRun("the sweep has ended")
         limits = Limits(timing.timeout, int(timing.host_gib * 2**30), MEMORY_SHARE)
         self._laid_down(problem)
         return self._start(role, file.name, str(self._laid_down(file)), limits)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
+from kgen.sweep.field import Entrant, Field
 from kgen.sweep.trial import File, Job, Timing
 
 MEASURE = Path(__file__).parents[1] / "measure"
@@ -42,3 +43,15 @@ def timing(**changes) -> Timing:
 def job(candidate: File, anchor: File, shape: str = SHAPES[0], rounds: int = 5, **changes) -> Job:
     """A trial of `candidate` beside `anchor`."""
     return Job(anchor, anchor, candidate, shape, rounds, timing(**changes))
+
+
+def toy_entrant(number: int, *microseconds: float, text: str = RIGHT, **changes) -> Entrant:
+    """A candidate that takes part, called by its number."""
+    file = toy(f"candidate {number}", *microseconds, text=text)
+    settings = (("tile.BLOCK_N", number), ("variant", "toy"))
+    return Entrant(settings, file, f"core {number}", "signature", **changes)
+
+
+def toy_field(*entrants: Entrant, shapes: str = SHAPES[0]) -> Field:
+    """A sweep of these; the first is the present setting."""
+    return Field("toy", "", entrants[0], entrants, shapes)
