@@ -28,6 +28,15 @@ def build(spec: Spec, templates: Templates | None = None) -> Plan:
     return _Builder(spec, templates or Templates()).plan()
 
 
+def build_regime(spec: Spec, index: int, templates: Templates) -> RegimePlan:
+    """The plan of one regime alone, of a spec whose other regimes are right. Raises KgenError as `build`."""
+    builder = _Builder(spec, templates)
+    builder.prepare()
+    regime = builder.regime(index)
+    builder.stop()
+    return regime
+
+
 @dataclass
 class _Builder:
     """Collects problems, so that one run reports them all."""
@@ -35,7 +44,8 @@ class _Builder:
     spec: Spec
     templates: Templates
 
-    def plan(self) -> Plan:
+    def prepare(self) -> None:
+        """Everything that regimes share."""
         spec = self.spec
         self.found: list[Diagnostic] = []
         self.family: Family = family(spec.document.family)
@@ -44,18 +54,22 @@ class _Builder:
         self._check_interface()
         sms = self._sms()
         self._check_targets()
-        self._stop()
+        self.stop()
         self.axes = self._single_values()
         self._check_bindings()
         self._check_names()
-        self._stop()
+        self.stop()
         self.constants: dict[str, tuple[Value, str]] = {
             **{name: (value, spec.axes[name].doc) for name, value in self.axes.items()},
             **self.family.constants(spec),
             "SMS": (sms, f"multiprocessors of {spec.document.devices[0]}"),
         }
-        regimes = [self._regime(index) for index in range(len(spec.document.regimes))]
-        self._stop()
+
+    def plan(self) -> Plan:
+        self.prepare()
+        spec = self.spec
+        regimes = [self.regime(index) for index in range(len(spec.document.regimes))]
+        self.stop()
         return Plan(
             spec=spec,
             family=self.family,
@@ -69,7 +83,7 @@ class _Builder:
             targets=spec.document.targets,
         )
 
-    def _stop(self) -> None:
+    def stop(self) -> None:
         if self.found:
             # two regimes with one variant say the same
             raise KgenError(dict.fromkeys(self.found))
@@ -196,7 +210,7 @@ class _Builder:
 
     # -------------------------------------------------------- one regime
 
-    def _regime(self, index: int) -> RegimePlan | None:
+    def regime(self, index: int) -> RegimePlan | None:
         regime = self.spec.document.regimes[index]
         fallback = regime.fallback is not None
         when = None if regime.when == "otherwise" else self.spec.expr("regimes", index, "when")

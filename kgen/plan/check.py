@@ -43,7 +43,7 @@ def check(plan: Plan) -> Checked:
             if obligation.status is not Status.PROVED:
                 findings.append(finding(plan, regime, statement, obligation))
         obligations.append(_strides(regime))
-        findings += _never_aligned(plan, regime)
+        findings += never_aligned(plan, regime)
     for obligation, found in places(plan):
         obligations.append(obligation)
         findings += [found] if found else []
@@ -73,7 +73,7 @@ def _strides(regime: RegimePlan) -> Obligation:
     )
 
 
-def _never_aligned(plan: Plan, regime: RegimePlan) -> Iterator[Diagnostic]:
+def never_aligned(plan: Plan, regime: RegimePlan) -> Iterator[Diagnostic]:
     """Where a contiguous tensor can never meet the alignment that the regime asks for.
 
     It is information where a later regime takes such tensors, and a finding where there is none.

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import replace
-
 from kgen.algebra import (
     LowerError,
     SpaceError,
@@ -16,13 +13,12 @@ from kgen.algebra import (
 )
 from kgen.algebra import decide as decide_formula
 from kgen.diagnostics import Diagnostic, Severity
-from kgen.expr import Expr, evaluate, fold, is_literal, names
+from kgen.expr import evaluate, is_literal, names
 from kgen.expr.substitute import substitute
-from kgen.plan.domain import Slice
-from kgen.plan.model import Case, Plan, RegimePlan
+from kgen.plan.instances import Instance, instances
+from kgen.plan.model import Plan, RegimePlan
 from kgen.plan.obligation import Obligation
-from kgen.plan.scope import chosen
-from kgen.plan.statements import Statement, Variable
+from kgen.plan.statements import Statement
 from kgen.plan.variant import expression
 
 STEPS = 40_000
@@ -35,58 +31,30 @@ DISPUTED = "one checker accepts the certificate and sympy does not: a mistake in
 def prove(plan: Plan, regime: RegimePlan, statement: Statement) -> Obligation:
     """The statement over every slice of the regime's domain; the worst verdict counts."""
     steps = 0
-    for case, part in _slices(plan, regime):
-        verdict = _decide(regime, statement, case, part)
+    for instance in instances(plan, regime, statement):
+        verdict = _decide(instance)
         if verdict.status is not Status.PROVED:
             return Obligation(
                 regime.name,
                 statement.subject,
                 statement.says,
                 verdict.status,
-                _where(case, part, verdict),
+                _where(instance, verdict),
             )
         steps += len(verdict.certificate.steps) if verdict.certificate else 0
     evidence = f"certificate of {steps} steps, checked twice" if steps else "by evaluation"
     return Obligation(regime.name, statement.subject, statement.says, Status.PROVED, evidence)
 
 
-def _slices(plan: Plan, regime: RegimePlan) -> Iterator[tuple[Case, Slice]]:
-    named = {name: value for name, (value, _) in plan.constants.items()}
-    cases = [case for group in regime.groups for case in group.cases]
-    for part in regime.domain.slices(named):
-        values = {**named, **part.values}
-        for case in cases:
-            if all(values[axis] == value for axis, value in case.axes.items()):
-                yield case, part
-
-
-def _decide(regime: RegimePlan, statement: Statement, case: Case, part: Slice) -> Verdict:
-    constants = {**case.constants, **part.values}
-    general = {} if statement.exact else _parts(regime)
-
-    def resolved(expr: Expr) -> Expr:
-        return fold(_defined(expr, regime, case, general), constants)
-
-    goal = resolved(statement.goal)
+def _decide(instance: Instance) -> Verdict:
+    goal = instance.goal
     if is_literal(goal):
         holds = bool(evaluate(goal, {}))
         return Verdict(Status.PROVED if holds else Status.REFUTED, "by evaluation")
-    axes = [
-        Variable(name, resolved(span.low), resolved(span.high))
-        for name, span in part.ranges.items()
-    ]
-    counts = [
-        Variable(name, expression("1"), resolved(expression(most)))
-        for name, most in general.items()
-    ]
-    own = [
-        replace(one, low=resolved(one.low), high=resolved(one.high)) for one in statement.variables
-    ]
-    conditions = [*part.conditions, *map(resolved, statement.given)]
     try:
-        space, meanings = space_of([*axes, *counts, *own])
+        space, meanings = space_of(instance.variables)
         given = conjunction(
-            *(lower_condition(condition, space, meanings) for condition in conditions)
+            *(lower_condition(condition, space, meanings) for condition in instance.conditions)
         )
         verdict = decide_formula(space, lower_condition(goal, space, meanings), given, steps=STEPS)
     except (LowerError, SpaceError) as error:
@@ -103,29 +71,11 @@ def _confirmed(verdict: Verdict) -> bool:
     return recheck(verdict.certificate)
 
 
-def _parts(regime: RegimePlan) -> Mapping[str, str]:
-    """Derived values that stand for any number of parts, with the most there can be."""
-    variant = regime.template.variant
-    return {
-        one.parts: one.most_parts for one in variant.tiling.values() if one.parts in variant.let
-    }
-
-
-def _defined(expr: Expr, regime: RegimePlan, case: Case, general: Mapping[str, str]) -> Expr:
-    """`expr` with derived values replaced by their definitions, those in `general` left as they are."""
-    for name, derived in reversed(regime.template.variant.let.items()):
-        if name not in general:
-            expr = substitute(expr, {name: chosen(derived, case.constants)})
-    return expr
-
-
-def _where(case: Case, part: Slice, verdict: Verdict) -> str:
+def _where(instance: Instance, verdict: Verdict) -> str:
     """The values at which a statement fails, or what is left open."""
     if verdict.status is Status.UNKNOWN:
         return verdict.text
-    axes = {**part.values, **(verdict.point.values if verdict.point else {})}
-    shown = [f"{name} = {'none' if value is None else value}" for name, value in axes.items()]
-    return f"false at {', '.join(shown)}"
+    return f"false at {instance.shown(verdict.point.values if verdict.point else {})}"
 
 
 def finding(

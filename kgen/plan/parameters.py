@@ -25,11 +25,11 @@ def resolve(
             found.append(_unknown(spec, path, key, variant, by_key))
             continue
         name, parameter = by_key[key]
-        problem = _problem(key, value, parameter)
+        problem = problem_of(key, value, parameter)
         if problem:
             found.append(
                 spec.diagnostic(
-                    "KG411", problem, *path, hint=f"{parameter.doc}; {_allowed(parameter)}"
+                    "KG411", problem, *path, hint=f"{parameter.doc}; {allowed(parameter)}"
                 )
             )
         else:
@@ -57,8 +57,8 @@ def _unknown(
     )
 
 
-def _problem(key: str, value: object, parameter: Parameter) -> str:
-    """What is wrong with `value`, or nothing."""
+def problem_of(key: str, value: object, parameter: Parameter) -> str:
+    """What is wrong with `value` under the spec key `key`, or nothing."""
     if parameter.type == "bool":
         return "" if isinstance(value, bool) else f"{key} is true or false, not {value!r}"
     if isinstance(value, bool) or not isinstance(value, int):
@@ -78,7 +78,8 @@ def _described(value: object) -> str:
     )
 
 
-def _allowed(parameter: Parameter) -> str:
+def allowed(parameter: Parameter) -> str:
+    """What to write as the parameter's value."""
     if parameter.type == "bool":
         return "write true or false"
     if parameter.choices is not None:

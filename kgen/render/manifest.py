@@ -46,7 +46,7 @@ def manifest(
         "regimes": [_regime(regime, launchers) for regime in plan.regimes],
         "kernels": _kernels(launchers),
         "signatures": [_signature(one) for one in signatures],
-        "problem": _problem(plan, launchers),
+        "problem": problem(plan),
         "places": _places(plan),
         "functions": _functions(text),
         **_source_map(origins),
@@ -96,7 +96,7 @@ def _signature(signature: Signature) -> dict[str, Any]:
     }
 
 
-def _problem(plan: Plan, launchers: Sequence[Launcher]) -> dict[str, Any]:
+def problem(plan: Plan) -> dict[str, Any]:
     """What the family's problem module is given."""
     document = plan.spec.document
     return {

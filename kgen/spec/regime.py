@@ -9,7 +9,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, ConfigDict, Field, WithJsonSchema, model_validator
 
-from kgen.spec.fields import IDENTIFIER_PATTERN, Identifier, Model, Parameter, checked
+from kgen.spec.fields import IDENTIFIER_PATTERN, Identifier, Model, Parameter, checked, each_once
 from kgen.spec.problem import describe, problem
 
 OTHERWISE = "otherwise"
@@ -129,17 +129,17 @@ class Regime(Model):
         return self
 
 
-_SWEPT = rf"({'|'.join(SECTIONS)})\.{IDENTIFIER_PATTERN[1:-1]}"
+_SWEPT = rf"variant|({'|'.join(SECTIONS)})\.{IDENTIFIER_PATTERN[1:-1]}"
 
 
 def _swept_key(text: str) -> str:
     if not re.fullmatch(_SWEPT, text):
-        sections = ", ".join(f"`{section}.NAME`" for section in SECTIONS)
-        raise problem("KG206", f"{describe(text)} is no parameter of a regime", f"write {sections}")
+        keys = ", ".join(f"`{key}`" for key in (*(f"{one}.NAME" for one in SECTIONS), "variant"))
+        raise problem("KG206", f"{describe(text)} is no parameter of a regime", f"write {keys}")
     return text
 
 
 SweptKey = Annotated[
-    str, AfterValidator(_swept_key), WithJsonSchema({"type": "string", "pattern": f"^{_SWEPT}$"})
+    str, AfterValidator(_swept_key), WithJsonSchema({"type": "string", "pattern": f"^({_SWEPT})$"})
 ]
-Swept = Annotated[tuple[Parameter, ...], Field(min_length=1)]
+Swept = Annotated[tuple[Parameter, ...], Field(min_length=1), AfterValidator(each_once)]
