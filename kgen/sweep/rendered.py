@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from kgen.make import make
 from kgen.plan.templates import Templates
@@ -12,7 +13,7 @@ from kgen.spec import load
 from kgen.sweep.field import Entrant, Field
 from kgen.sweep.model import Candidate, Compiled
 from kgen.sweep.served import served_core, served_signature
-from kgen.sweep.trial import File
+from kgen.sweep.trial import File, Workload, shape_text
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,17 @@ class Source:
             estimates=estimates or {},
             refused=refused,
         )
+
+
+def workloads(manifest: Mapping[str, Any]) -> tuple[Workload, ...]:
+    """The workloads that a file's problem times, as a station tells them. Loads torch, with the family's problem."""
+    from kgen.runner.problem import load_module
+
+    module = load_module(f"kgen.families.{manifest['family']}.problem")
+    return tuple(
+        Workload(case.name, case.regime, shape_text(manifest, dict(case.axes), case.runtime))
+        for case in module.workloads(manifest["problem"])
+    )
 
 
 def field(

@@ -1,0 +1,211 @@
+"""Changes to a YAML text that leave every other byte as it is.
+
+ruamel.yaml says where each value stands; the text itself is cut and joined there, so that comments, order and layout
+are not anybody's to reproduce.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from kgen.sweep.model import Scalar, text as written
+
+if TYPE_CHECKING:
+    from ruamel.yaml.nodes import MappingNode, Node
+
+Path = tuple[str | int, ...]
+
+
+class EditError(ValueError):
+    """The text cannot be changed so; it says why."""
+
+
+@dataclass(frozen=True)
+class Put:
+    """The value at a path becomes `value`; a key that its mapping lacks is added at the end, and so is the mapping."""
+
+    path: Path
+    value: Scalar
+
+
+@dataclass(frozen=True)
+class Drop:
+    """The key at a path goes with its value."""
+
+    path: Path
+
+
+@dataclass(frozen=True)
+class Note:
+    """A comment in a line of its own above the item at a path; one above it that begins with `mark` goes."""
+
+    path: Path
+    mark: str
+    text: str
+
+
+Change = Put | Drop | Note
+
+
+def edited(text: str, changes: Iterable[Change]) -> str:
+    """The text with the changes made, one after the other.
+
+    Raises `EditError` for a path that is not in the text, and where what comes out does not read as the old data with
+    these changes: then nothing of it should be written.
+    """
+    expected = _unshared(data(text))
+    for change in changes:
+        text = _changed(text, change)
+        if not isinstance(change, Note):
+            _apply(expected, change)
+    if data(text) != expected:
+        raise EditError("the changed text does not read as the old one with the changes made")
+    return text
+
+
+def data(text: str) -> Any:
+    """What a text reads as. Raises `EditError` for what is no YAML."""
+    from ruamel.yaml import YAML
+    from ruamel.yaml.error import YAMLError
+
+    try:
+        return YAML(typ="safe", pure=True).load(text)
+    except YAMLError as error:
+        raise EditError(f"the text is no YAML: {' '.join(str(error).split())}") from None
+
+
+def _changed(text: str, change: Change) -> str:
+    root = _composed(text)
+    if isinstance(change, Note):
+        return _noted(text, _at(root, change.path), change)
+    if isinstance(change, Put) and not _has(root, change.path[:-1]):
+        *outer, section, key = change.path
+        pair = f"{section}: {{{key}: {written(change.value)}}}"
+        return _added(text, _at(root, tuple(outer)), pair)
+    mapping, key = _at(root, change.path[:-1]), change.path[-1]
+    if not hasattr(mapping, "flow_style") or isinstance(mapping.value, str):
+        raise EditError(f"{_shown(change.path[:-1])} is a value and has no {key}")
+    names = [one.value for one, _ in mapping.value]
+    index = names.index(key) if key in names else None
+    if isinstance(change, Drop):
+        if index is None:
+            raise EditError(f"there is no {_shown(change.path)}")
+        return _dropped(text, mapping, index)
+    if index is None:
+        return _added(text, mapping, f"{key}: {written(change.value)}")
+    old = mapping.value[index][1]
+    return _spliced(text, old.start_mark.index, old.end_mark.index, written(change.value))
+
+
+def _composed(text: str) -> Node:
+    from ruamel.yaml import YAML
+    from ruamel.yaml.error import YAMLError
+
+    try:
+        return YAML(pure=True).compose(text)
+    except YAMLError as error:
+        raise EditError(f"the text is no YAML: {' '.join(str(error).split())}") from None
+
+
+def _at(node: Node, path: Path) -> Node:
+    """The node at a path. Raises `EditError`."""
+    for number, part in enumerate(path):
+        if isinstance(part, int):
+            items = node.value if isinstance(node.value, list) else []
+            found = items[part] if part < len(items) else None
+        else:
+            pairs = node.value if isinstance(node.value, list) else []
+            found = next((value for key, value in pairs if key.value == part), None)
+        if found is None:
+            raise EditError(f"there is no {_shown(path[: number + 1])}")
+        node = found
+    return node
+
+
+def _has(node: Node, path: Path) -> bool:
+    try:
+        return _at(node, path) is not None
+    except EditError:
+        return False
+
+
+def _added(text: str, mapping: MappingNode, pair: str) -> str:
+    """A pair behind the last of a mapping: in the same braces, or in a line of its own."""
+    if not mapping.value:
+        return _spliced(text, mapping.start_mark.index, mapping.end_mark.index, f"{{{pair}}}")
+    end = _end(mapping.value[-1][1])
+    if mapping.flow_style:
+        return _spliced(text, end, end, f", {pair}")
+    end = _line_end(text, end)
+    indent = " " * mapping.value[0][0].start_mark.column
+    return _spliced(text, end, end, f"\n{indent}{pair}")
+
+
+def _dropped(text: str, mapping: MappingNode, index: int) -> str:
+    pairs = mapping.value
+    start, end = pairs[index][0].start_mark.index, _end(pairs[index][1])
+    if not mapping.flow_style:
+        return _spliced(
+            text, _line_start(text, start), min(_line_end(text, end) + 1, len(text)), ""
+        )
+    if index + 1 < len(pairs):
+        end = pairs[index + 1][0].start_mark.index
+    elif index:
+        start = _end(pairs[index - 1][1])
+    return _spliced(text, start, end, "")
+
+
+def _noted(text: str, node: Node, note: Note) -> str:
+    start = _line_start(text, node.start_mark.index)
+    line = text[start : _line_end(text, start)]
+    indent = line[: len(line) - len(line.lstrip())]
+    before = _line_start(text, max(0, start - 1))
+    if start and text[before:start].strip().startswith(f"# {note.mark}"):
+        return _spliced(text, before, start, f"{indent}# {note.mark}{note.text}\n")
+    return _spliced(text, start, start, f"{indent}# {note.mark}{note.text}\n")
+
+
+def _end(node: Node) -> int:
+    """Where a value's own text ends: a block collection's mark is behind the comments that follow it."""
+    if isinstance(node.value, list) and node.value and not node.flow_style:
+        last = node.value[-1]
+        return _end(last[1] if isinstance(last, tuple) else last)
+    return node.end_mark.index
+
+
+def _line_start(text: str, at: int) -> int:
+    return text.rfind("\n", 0, at) + 1
+
+
+def _line_end(text: str, at: int) -> int:
+    found = text.find("\n", at)
+    return len(text) if found < 0 else found
+
+
+def _spliced(text: str, start: int, end: int, new: str) -> str:
+    return text[:start] + new + text[end:]
+
+
+def _unshared(value: Any) -> Any:
+    """The data with a copy for each alias: a change at one place is meant for that place."""
+    if isinstance(value, dict):
+        return {key: _unshared(one) for key, one in value.items()}
+    return [_unshared(one) for one in value] if isinstance(value, list) else value
+
+
+def _apply(expected: Any, change: Put | Drop) -> None:
+    """The same change to the data."""
+    for part in change.path[:-1]:
+        if isinstance(expected, dict):
+            expected.setdefault(part, {})
+        expected = expected[part]
+    if isinstance(change, Put):
+        expected[change.path[-1]] = change.value
+    else:
+        del expected[change.path[-1]]
+
+
+def _shown(path: Sequence[str | int]) -> str:
+    return ".".join(map(str, path)) or "the document"
