@@ -80,23 +80,37 @@ def _changed(text: str, change: Change) -> str:
     root = _composed(text)
     if isinstance(change, Note):
         return _noted(text, _at(root, change.path), change)
-    if isinstance(change, Put) and not _has(root, change.path[:-1]):
-        *outer, section, key = change.path
-        pair = f"{section}: {{{key}: {written(change.value)}}}"
-        return _added(text, _at(root, tuple(outer)), pair)
-    mapping, key = _at(root, change.path[:-1]), change.path[-1]
-    if not hasattr(mapping, "flow_style") or isinstance(mapping.value, str):
-        raise EditError(f"{_shown(change.path[:-1])} is a value and has no {key}")
-    names = [one.value for one, _ in mapping.value]
-    index = names.index(key) if key in names else None
     if isinstance(change, Drop):
+        mapping, index = _pair(root, change.path)
         if index is None:
             raise EditError(f"there is no {_shown(change.path)}")
         return _dropped(text, mapping, index)
+    return _put(text, root, change)
+
+
+def _put(text: str, root: Node, change: Put) -> str:
+    *outer, key = change.path
+    pair = f"{key}: {written(change.value)}"
+    if len(outer) > 1 and isinstance(outer[-1], str):
+        mapping, index = _pair(root, tuple(outer))
+        if index is None:
+            return _added(text, mapping, f"{outer[-1]}: {{{pair}}}")
+    mapping, index = _pair(root, change.path)
     if index is None:
-        return _added(text, mapping, f"{key}: {written(change.value)}")
+        return _added(text, mapping, pair)
     old = mapping.value[index][1]
     return _spliced(text, old.start_mark.index, old.end_mark.index, written(change.value))
+
+
+def _pair(root: Node, path: Path) -> tuple[MappingNode, int | None]:
+    """The mapping that a path's last key is of, and where in it the key stands. Raises `EditError`."""
+    from ruamel.yaml.nodes import MappingNode
+
+    mapping = _at(root, path[:-1])
+    if not isinstance(mapping, MappingNode):
+        raise EditError(f"{_shown(path[:-1])} is no mapping and has no {path[-1]}")
+    names = [key.value for key, _ in mapping.value]
+    return mapping, names.index(path[-1]) if path[-1] in names else None
 
 
 def _composed(text: str) -> Node:
@@ -112,23 +126,15 @@ def _composed(text: str) -> Node:
 def _at(node: Node, path: Path) -> Node:
     """The node at a path. Raises `EditError`."""
     for number, part in enumerate(path):
+        items = node.value if isinstance(node.value, list) else []
         if isinstance(part, int):
-            items = node.value if isinstance(node.value, list) else []
             found = items[part] if part < len(items) else None
         else:
-            pairs = node.value if isinstance(node.value, list) else []
-            found = next((value for key, value in pairs if key.value == part), None)
+            found = next((value for key, value in items if key.value == part), None)
         if found is None:
             raise EditError(f"there is no {_shown(path[: number + 1])}")
         node = found
     return node
-
-
-def _has(node: Node, path: Path) -> bool:
-    try:
-        return _at(node, path) is not None
-    except EditError:
-        return False
 
 
 def _added(text: str, mapping: MappingNode, pair: str) -> str:

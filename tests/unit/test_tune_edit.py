@@ -75,7 +75,7 @@ def test_what_is_not_there_is_told():
         edited(FLOW, [Put(("regimes", 7, "name"), "x")])
     with pytest.raises(EditError, match="there is no regimes.0.tile.BLOCK_M"):
         edited(FLOW, [Drop(("regimes", 0, "tile", "BLOCK_M"))])
-    with pytest.raises(EditError, match="kgen is a value and has no x"):
+    with pytest.raises(EditError, match="kgen is no mapping and has no x"):
         edited(FLOW, [Put(("kgen", "x"), 1)])
     with pytest.raises(EditError, match="the text is no YAML: "):
         edited("a: [1", [])
