@@ -19,7 +19,9 @@ from kgen.cli import (
     recheck,
     render,
     schema,
+    sweep,
     test,
+    tune,
 )
 
 app = typer.Typer(
@@ -39,6 +41,8 @@ app.command()(compile.compile)
 app.command()(test.test)
 app.command()(bench.bench)
 app.command()(judge.judge)
+app.command()(sweep.sweep)
+app.command()(tune.tune)
 app.add_typer(ledger.ledger, name="ledger")
 app.command()(explain.explain)
 app.command()(schema.schema)

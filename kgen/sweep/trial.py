@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from kgen.evidence.plain import canonical
+from kgen.measure.device import GPU
 
 Status = Literal["measured", "wrong", "crashed", "timed out", "refused", "incomplete"]
 """`wrong` failed a check or has a flag against it and has no time; `refused` did not compile; `incomplete` was
@@ -41,8 +42,8 @@ class File:
 class Timing:
     """How a trial is measured: `timeout` seconds for one step, `replays` a turn, GiB of host memory."""
 
-    device: str
-    seed: int
+    device: str = GPU
+    seed: int = 0
     timeout: float = 120.0
     replays: int = 5
     host_gib: float = 64.0
