@@ -17,7 +17,8 @@ class Target:
 
     `arch` is what Triton's `GPUTarget` takes (90, "gfx942"). `shared_bytes` is the most shared
     memory (LDS) of one CTA, `registers` the most of one thread, `tmem_columns` the tensor memory of
-    one SM.
+    one SM. `sm_registers`, `sm_threads`, `sm_programs` and `sm_shared_bytes` are the most that all
+    CTAs have together that run on one SM (compute unit) at once.
     """
 
     name: str
@@ -27,6 +28,10 @@ class Target:
     shared_bytes: int
     registers: int
     tmem_columns: int
+    sm_registers: int
+    sm_threads: int
+    sm_programs: int
+    sm_shared_bytes: int
 
 
 @dataclass(frozen=True)

@@ -57,7 +57,13 @@ def render(plan: Plan, templates: Templates | None = None, cache: Path | None = 
 
 def raw_text(plan: Plan, templates: Templates) -> str:
     """The text of a plan as the templates wrote it, neither formatted nor checked; for trying many variants."""
-    return _rendered(plan, workshop(templates))[1]
+    return draft(plan, templates)[1]
+
+
+def draft(plan: Plan, templates: Templates) -> tuple[tuple[Launcher, ...], str]:
+    """The launchers of a plan, and its text as `raw_text`; the core of that is the emitted file's."""
+    launchers, text, _ = _rendered(plan, workshop(templates))
+    return launchers, text
 
 
 def _judge(plan: Plan) -> Profile:
