@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kgen.cli.bundle import search
+from kgen.cli.estimated import estimates
 from kgen.cli.report import Report
 from kgen.cli.table import table
+from kgen.measure.member import NoRun
 from kgen.paths import cache_dir
+from kgen.spec import Spec, load
 from kgen.sweep.conclude import Where, concluded
 from kgen.sweep.drive import Plan, State
-from kgen.sweep.executor import crew
+from kgen.sweep.executor import crew, visible_gpus
 from kgen.sweep.field import Field
-
 from kgen.sweep.pack import Packed, pack, unpacked
 from kgen.sweep.pack import take_back as taken_from
 from kgen.sweep.prepare import Asked, Prepared, field_of, prepared
@@ -26,10 +28,7 @@ from kgen.sweep.store import Store
 from kgen.sweep.sweeps import sweep_all
 from kgen.sweep.trial import Timing
 
-RANKED = 10
-"""Candidates of the estimate that are shown."""
-
-NOTE = "static estimate, not a measurement"
+PACK = "`kgen sweep --pack DIR` packs the sweep for one that has"
 
 
 @dataclass(frozen=True)
@@ -48,16 +47,32 @@ class Wanted:
         return Source(self.path, self.overrides, search(self.templates), cache_dir())
 
 
+@dataclass(frozen=True)
+class Ready:
+    """A spec with its regimes ranked and compiled."""
+
+    source: Source
+    spec: Spec
+    regimes: tuple[Prepared, ...]
+
+    def fields(self, shapes: str) -> tuple[Field, ...]:
+        """Every candidate rendered."""
+        return tuple(field_of(self.source, self.spec, one, shapes) for one in self.regimes)
+
+
 def measure(
     report: Report, wanted: Wanted, plan: Plan, timing: Timing, store_path: Path, executor: str
 ) -> None:
     """Sweeps on this machine's GPUs or on a cluster; where no GPU is, the estimate is all there is."""
-    from kgen.measure.member import NoGpu, NoRun
-
     store = Store(store_path)
     with Bars(not wanted.quiet) as bars:
-        ready, fields = _ready(report, wanted, bars)
-        dropped = {one.regime: sum(each.count for each in one.dropped) for one in ready}
+        ready = _ready(report, wanted, bars)
+        if not executor and not visible_gpus():
+            estimates(report, ready.source, ready.spec.document.family, ready.regimes)
+            report.refuse(f"this machine has no GPU; {PACK}")
+            return
+        fields = ready.fields(wanted.asked.shapes)
+        dropped = {one.regime: sum(each.count for each in one.dropped) for one in ready.regimes}
 
         def told(state: State) -> None:
             bars.measured(state, dropped[state.regime])
@@ -67,28 +82,23 @@ def measure(
         except KeyboardInterrupt:
             report.values["state"] = "incomplete: interrupted"
             report.interrupted = True
-        except NoGpu as error:
-            _estimates(report, ready)
-            report.refuse(f"{error}; `kgen sweep --pack DIR` packs the sweep for one that has")
-            return
         except NoRun as error:
+            report.values["state"] = "incomplete"
             report.refuse(f"nothing more could be measured: {error}")
     _conclude(report, fields, store)
-    report.say(f"{report.values.get('state', 'incomplete')}; the trials are in {store_path}")
+    report.say(f"{report.values['state']}; the trials are in {store_path}")
 
 
 def pack_up(
     report: Report, wanted: Wanted, plan: Plan, timing: Timing, store_path: Path, folder: Path
 ) -> None:
     """Writes the sweep into a folder; there is no optuna over there."""
-    from dataclasses import replace
-
     with Bars(not wanted.quiet) as bars:
-        ready, fields = _ready(report, wanted, bars)
+        ready = _ready(report, wanted, bars)
+        fields = ready.fields(wanted.asked.shapes)
     chosen = "exhaustive" if plan.strategy == "auto" else plan.strategy
-    packed = Packed(tuple(fields), timing, replace(plan, strategy=chosen))
-    pack(folder, packed, Store(store_path))
-    _estimates(report, ready)
+    pack(folder, Packed(fields, timing, replace(plan, strategy=chosen)), Store(store_path))
+    estimates(report, ready.source, ready.spec.document.family, ready.regimes)
     number = sum(len(one.entrants) for one in fields)
     report.values["packed"] = str(folder)
     report.say(f"{number} candidates in {folder}; on a machine with a GPU, beside kgen's folder:")
@@ -105,18 +115,15 @@ def take_back(report: Report, folder: Path, store_path: Path) -> None:
     _conclude(report, unpacked(folder).fields, store)
 
 
-def _ready(report: Report, wanted: Wanted, bars: Bars) -> tuple[list[Prepared], list[Field]]:
-    """Every regime ranked, compiled and rendered."""
-    from kgen.spec import load
-
+def _ready(report: Report, wanted: Wanted, bars: Bars) -> Ready:
     source = wanted.source()
     spec = load(wanted.path, wanted.overrides)
-    ready = list(prepared(source, spec, wanted.asked, bars.compiled))
-    report.values["dropped"] = [_plain_dropped(one) for one in ready]
+    regimes = tuple(prepared(source, spec, wanted.asked, bars.compiled))
+    report.values["dropped"] = [_plain_dropped(one) for one in regimes]
     if wanted.explain:
-        for one in ready:
+        for one in regimes:
             _explain(report, one)
-    return ready, [field_of(source, spec, one, wanted.asked.shapes) for one in ready]
+    return Ready(source, spec, regimes)
 
 
 def _conclude(report: Report, fields: Sequence[Field], store: Store) -> None:
@@ -142,36 +149,6 @@ def _measured(field: Field, store: Store) -> list[Where]:
     own = {(one.core, one.signature) for one in field.entrants}
     keys = (key for key in store.results() if (key.core, key.signature) in own)
     return list(dict.fromkeys(Where(key.device, key.versions) for key in keys))
-
-
-def _estimates(report: Report, ready: Sequence[Prepared]) -> None:
-    """The ranking before anything is measured, shape by shape."""
-    report.values["estimate"] = {"note": NOTE, "regimes": []}
-    for one in ready:
-        shapes = {}
-        for shape in one.ranking.shapes:
-            best = one.compiled.by_estimate(shape.name)
-            shapes[shape.name] = [
-                {
-                    "settings": dict(each.ranked.candidate.settings),
-                    "seconds": each.ranked.at(shape.name).seconds,
-                    "spill_bytes": each.spill_bytes,
-                }
-                for each in best
-            ]
-            report.say(f"{one.regime}, {shape.name}: {NOTE}")
-            rows = [
-                [
-                    number,
-                    str(each.ranked.candidate),
-                    f"{each.ranked.at(shape.name).seconds * 1e6:.2f} us",
-                ]
-                + [each.spill_bytes]
-                for number, each in enumerate(best[:RANKED], 1)
-            ]
-            for line in table(("", "settings", "estimate", "spill bytes"), rows):
-                report.say(line)
-        report.values["estimate"]["regimes"].append({"regime": one.regime, "shapes": shapes})
 
 
 def _explain(report: Report, one: Prepared) -> None:
