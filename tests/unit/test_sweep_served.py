@@ -35,6 +35,10 @@ def test_the_spec_s_words_do_not_matter(rendered):
     assert rendered("doc=Another text.", "workloads.bench=[{B: 2, Q: 1, S: 100}]") == rendered()
 
 
+def test_the_regime_s_name_does_not_matter(rendered):
+    assert rendered("regimes.decode.name=other", "sweep={}", regime="other") == rendered()
+
+
 @pytest.mark.parametrize("change", ["splits.waves=2", "launch.num_stages=2"])
 def test_each_parameter_of_the_regime_matters(rendered, change):
     assert rendered(f"regimes.decode.{change}") != rendered()
