@@ -21,7 +21,7 @@ Core = tuple[str, str]
 """A core and its signature, as in a store's key."""
 
 SHOWN = 12
-"""Rows for which intervals are computed; the others are distinguishably slower, or have no time."""
+"""Rows that a report shows."""
 
 
 @dataclass(frozen=True)
@@ -94,8 +94,11 @@ def concluded(
     where: Where,
     workloads: Sequence[Workload],
     present: Core | None = None,
+    most: int = SHOWN,
 ) -> Concluded:
-    """What is known of a regime there at its `workloads`; the `present` setting has a row however slow it is."""
+    """What is known of a regime there at its `workloads`: rows of the best, at `most` so many, and of the `present`
+    setting however slow it is.
+    """
     entries = _by_core(one for one in store.entries(spec) if one.regime == regime)
     results = store.results(where.device, where.versions)
     whole: dict[Core, list[Result]] = {}
@@ -108,7 +111,7 @@ def concluded(
             failed.append(Failed(entry, bad.status, bad.message))
         elif found and None not in found:
             whole[core] = found
-    shown = _shown(whole, present)
+    shown = _shown(whole, present, most)
     overall = _rows(entries, shown, "")
     shapes = {
         one.name: _rows(
@@ -121,10 +124,10 @@ def concluded(
 
 
 def _shown(
-    found: Mapping[Core, Sequence[Result]], present: Core | None
+    found: Mapping[Core, Sequence[Result]], present: Core | None, most: int
 ) -> dict[Core, Sequence[Result]]:
     order = sorted(found, key=lambda core: -standing([one.logs for one in found[core]]).log)
-    return {core: found[core] for n, core in enumerate(order) if n < SHOWN or core == present}
+    return {core: found[core] for n, core in enumerate(order) if n < most or core == present}
 
 
 def _by_core(entries: Iterable[Entry]) -> dict[Core, Entry]:

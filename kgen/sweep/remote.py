@@ -10,6 +10,7 @@ import argparse
 import dataclasses
 import math
 import sys
+from contextlib import closing
 from pathlib import Path
 
 from kgen.diagnostics import KgenError
@@ -26,8 +27,8 @@ def main() -> int:
     chosen = _parser().parse_args()
     try:
         packed = unpacked(chosen.folder)
-        store = Store(chosen.folder / STORE)
-        return run(_changed(packed, chosen), store, crew(""))
+        with closing(Store(chosen.folder / STORE)) as store:
+            return run(_changed(packed, chosen), store, crew(""))
     except KgenError as error:
         print(error, file=sys.stderr)
     except NoRun as error:
@@ -40,16 +41,24 @@ def main() -> int:
 
 def run(packed: Packed, store: Store, crew: Crew) -> int:
     """Runs all fields on a crew, which is closed then; gives the exit status. Raises `NoRun`."""
-    state = sweep_all(packed.fields, store, crew, packed.timing, packed.plan, told)
+    state = sweep_all(packed.fields, store, crew, packed.timing, packed.plan, Lines())
     print(f"{state}; the trials are in {store.path}")
     return {WHOLE: 0, SPENT: 1}[state]
 
 
-def told(state: State) -> None:
-    """A line a candidate, on stderr."""
-    best = f", best {state.best.file.name} {math.exp(state.log):.3f}x" if state.best else ""
-    line = f"{state.regime}: {state.measured} of {state.total} measured, {state.failed} failed"
-    print(f"{line}, {state.racing} racing{best}, {state.seconds_left:.0f} s left", file=sys.stderr)
+class Lines:
+    """A line on stderr whenever a candidate is done or others are raced."""
+
+    def __init__(self) -> None:
+        self._last = ""
+
+    def __call__(self, state: State) -> None:
+        told = f"{state.regime}: {state.measured} of {state.total} measured, {state.failed} failed"
+        told += f", {state.racing} in question" if state.racing else ""
+        if told != self._last:
+            self._last = told
+            best = f", best {math.exp(state.log):.3f}x {state.best.file.name}" if state.best else ""
+            print(f"{told}{best}, {state.seconds_left:.0f} s left", file=sys.stderr, flush=True)
 
 
 def _changed(packed: Packed, chosen: argparse.Namespace) -> Packed:

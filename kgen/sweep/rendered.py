@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kgen.make import make
+from kgen.plan.build import build
 from kgen.plan.templates import Templates
+from kgen.render.assemble import render
 from kgen.spec import load
 from kgen.sweep.field import Entrant, Field
 from kgen.sweep.model import Candidate, Compiled
@@ -31,9 +32,12 @@ class Source:
         estimates: Mapping[str, float] | None = None,
         refused: str = "",
     ) -> Entrant:
-        """A candidate's file. Raises `KgenError` for one that cannot be rendered."""
+        """A candidate's file. Raises `KgenError` for one that cannot be rendered.
+
+        Its plan is not proved here: what a sweep tries was proved when it was ranked, and what it writes is proved then.
+        """
         spec = load(self.path, [*self.overrides, *candidate.overrides()])
-        made = make(spec, self.templates, self.cache)
+        made = render(build(spec, self.templates), self.templates, self.cache)
         regime = candidate.regime
         return Entrant(
             settings=candidate.settings,

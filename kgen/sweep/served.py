@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from typing import Any
 
 from kgen.compile.core import Core
@@ -42,14 +42,20 @@ def served_signature(manifest: Mapping[str, Any], regime: str) -> str:
     return _sha256(canonical(own))
 
 
-def _launchers(text: str, manifest: Mapping[str, Any], regime: str) -> Iterator[str]:
-    """The functions that launch a kernel of the regime, in the file's order."""
-    (launches,) = [one["launches"] for one in manifest["regimes"] if one["name"] == regime]
-    kernels = {kernel for group in launches for kernel in group}
-    for node in ast.parse(text).body:
-        if isinstance(node, ast.FunctionDef) and node.name not in kernels:
-            named = {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
-            if named & kernels and node.name not in (*_OF_ALL_REGIMES, manifest["entry"]):
+def _launchers(text: str, manifest: Mapping[str, Any], regime: str) -> list[str]:
+    """The regime's launchers. A file has one for each group of each regime, in the manifest's order."""
+    regimes = manifest["regimes"]
+    kernels = {kernel for one in regimes for group in one["launches"] for kernel in group}
+    left = iter(_naming(ast.parse(text), kernels, {*_OF_ALL_REGIMES, manifest["entry"]}))
+    found = {one["name"]: [next(left) for _ in one["launches"]] for one in regimes}
+    return found[regime]
+
+
+def _naming(tree: ast.Module, kernels: Set[str], others: Set[str]) -> Iterator[str]:
+    """The functions that name a kernel and are none, in the file's order."""
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef) and node.name not in kernels | others:
+            if kernels & {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}:
                 yield node.name
 
 

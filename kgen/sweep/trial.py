@@ -6,6 +6,7 @@ It needs the standard library alone, since it runs where nothing but torch and T
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -84,6 +85,11 @@ class Workload:
     name: str
     regime: str
     text: str
+
+    @property
+    def axes(self) -> Mapping[str, int | None]:
+        """Its static axes."""
+        return json.loads(self.text)["axes"]
 
 
 @dataclass(frozen=True)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from kgen.sweep.conclude import Concluded, Core, Row
-from kgen.sweep.model import SECTIONS, VARIANT, Settings
+from kgen.sweep.model import VARIANT, Settings, text
 from kgen.sweep.report import ratio_text
 from kgen.tune.edit import Change, Drop, Note, Put
 
@@ -22,6 +23,21 @@ class Choice:
     present: Row | None
     winner: Row | None
     why: str
+
+    def told(self) -> Iterator[str]:
+        """What becomes of it, for a person."""
+        yield f"{self.regime}: {'changed' if self.winner else 'kept'}; {self.why}"
+
+    def plain(self) -> dict[str, Any]:
+        """The same for a program."""
+        winner = self.winner
+        return {
+            "regime": self.regime,
+            "changed": winner is not None,
+            "why": self.why,
+            "settings": dict(winner.entry.settings) if winner else None,
+            "trials": list(winner.ids) if winner else [],
+        }
 
 
 def choose(found: Concluded, present: Core) -> Choice:
@@ -41,28 +57,25 @@ def choose(found: Concluded, present: Core) -> Choice:
 
 
 def changes(index: int, present: Settings, choice: Choice, device: str) -> Iterator[Change]:
-    """What the spec's text needs so that regime number `index` of it runs the winner; `present` are its settings now.
-
-    Only what differs is written. Under another variant all of it is, since defaults differ too.
-    """
-    before, after = dict(present), dict(choice.winner.entry.settings)
-    other = before[VARIANT] != after[VARIANT]
-    for key, value in after.items():
-        if other or before.get(key) != value:
-            yield Put(("regimes", index, *key.split(".")), value)
-    for key in before:
-        if key not in after:
-            yield Drop(("regimes", index, *key.split(".")))
+    """What the spec's text needs so that regime number `index` of it runs the winner; `present` are its settings now."""
+    after = choice.winner.entry.settings
+    yield from resettled(index, present, after)
     faster = choice.winner.ratio.point / choice.present.ratio.point
-    text = f"{faster:.2f}x of {_shown(before, after)}, trial {choice.winner.ids[-1][:12]}, {device}"
-    yield Note(("regimes", index), MARK, text)
+    shown = " ".join(
+        f"{key.rpartition('.')[2]}={text(v)}" for key, v in present if (key, v) not in after
+    )
+    trial = choice.winner.ids[-1][:12]
+    yield Note(("regimes", index), MARK, f"{faster:.2f}x of {shown}, trial {trial}, {device}")
 
 
-def _shown(before: dict, after: dict) -> str:
-    """The values that another one took the place of."""
-    changed = [
-        f"{key.rpartition('.')[2]}={value}"
-        for key, value in before.items()
-        if after.get(key) != value
-    ]
-    return " ".join(changed)
+def resettled(index: int, before: Settings, after: Settings) -> Iterator[Change]:
+    """From one candidate's settings to another's. Only what differs is written; under another variant all of it is, since
+    defaults differ too.
+    """
+    old, new = dict(before), dict(after)
+    for key, value in after:
+        if old[VARIANT] != new[VARIANT] or old.get(key) != value:
+            yield Put(("regimes", index, *key.split(".")), value)
+    for key in old:
+        if key not in new:
+            yield Drop(("regimes", index, *key.split(".")))

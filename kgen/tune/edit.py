@@ -10,7 +10,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from kgen.sweep.model import Scalar, text as written
+from kgen.sweep.model import Scalar
+from kgen.sweep.model import text as plain
 
 if TYPE_CHECKING:
     from ruamel.yaml.nodes import MappingNode, Node
@@ -46,7 +47,14 @@ class Note:
     text: str
 
 
-Change = Put | Drop | Note
+@dataclass(frozen=True)
+class Copy:
+    """The item of a list at a path stands there twice; what follows it moves on by one."""
+
+    path: Path
+
+
+Change = Put | Drop | Note | Copy
 
 
 def edited(text: str, changes: Iterable[Change]) -> str:
@@ -80,6 +88,8 @@ def _changed(text: str, change: Change) -> str:
     root = _composed(text)
     if isinstance(change, Note):
         return _noted(text, _at(root, change.path), change)
+    if isinstance(change, Copy):
+        return _copied(text, _at(root, change.path[:-1]), _at(root, change.path))
     if isinstance(change, Drop):
         mapping, index = _pair(root, change.path)
         if index is None:
@@ -90,7 +100,7 @@ def _changed(text: str, change: Change) -> str:
 
 def _put(text: str, root: Node, change: Put) -> str:
     *outer, key = change.path
-    pair = f"{key}: {written(change.value)}"
+    pair = f"{key}: {_written(change.value)}"
     if len(outer) > 1 and isinstance(outer[-1], str):
         mapping, index = _pair(root, tuple(outer))
         if index is None:
@@ -99,7 +109,7 @@ def _put(text: str, root: Node, change: Put) -> str:
     if index is None:
         return _added(text, mapping, pair)
     old = mapping.value[index][1]
-    return _spliced(text, old.start_mark.index, old.end_mark.index, written(change.value))
+    return _spliced(text, old.start_mark.index, old.end_mark.index, _written(change.value))
 
 
 def _pair(root: Node, path: Path) -> tuple[MappingNode, int | None]:
@@ -163,6 +173,14 @@ def _dropped(text: str, mapping: MappingNode, index: int) -> str:
     return _spliced(text, start, end, "")
 
 
+def _copied(text: str, items: Node, node: Node) -> str:
+    start = _line_start(text, node.start_mark.index)
+    if items.flow_style or text[start : node.start_mark.index].strip() != "-":
+        raise EditError("the item to copy does not begin a line of its own")
+    item = text[start : _end(node)]
+    return _spliced(text, start, start, f"{item}\n")
+
+
 def _noted(text: str, node: Node, note: Note) -> str:
     start = _line_start(text, node.start_mark.index)
     line = text[start : _line_end(text, start)]
@@ -201,7 +219,7 @@ def _unshared(value: Any) -> Any:
     return [_unshared(one) for one in value] if isinstance(value, list) else value
 
 
-def _apply(expected: Any, change: Put | Drop) -> None:
+def _apply(expected: Any, change: Put | Drop | Copy) -> None:
     """The same change to the data."""
     for part in change.path[:-1]:
         if isinstance(expected, dict):
@@ -209,8 +227,18 @@ def _apply(expected: Any, change: Put | Drop) -> None:
         expected = expected[part]
     if isinstance(change, Put):
         expected[change.path[-1]] = change.value
+    elif isinstance(change, Copy):
+        expected.insert(change.path[-1], _unshared(expected[change.path[-1]]))
     else:
         del expected[change.path[-1]]
+
+
+def _written(value: Scalar) -> str:
+    """A value as it stands in either layout; a text that YAML would read otherwise in quotes."""
+    text = plain(value)
+    if isinstance(value, str) and (data(f"[{text}]") != [value] or "#" in text):
+        return "'" + text.replace("'", "''") + "'"
+    return text
 
 
 def _shown(path: Sequence[str | int]) -> str:

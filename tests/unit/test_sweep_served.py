@@ -39,6 +39,17 @@ def test_the_regime_s_name_does_not_matter(rendered):
     assert rendered("regimes.decode.name=other", "sweep={}", regime="other") == rendered()
 
 
+def test_a_regime_that_shares_kernels_with_another_has_its_own_launchers(rendered):
+    two = (
+        "regimes=[{name: few, when: Q == 1 and B <= 7, variant: split_k, tile: {BLOCK_N: 128}, splits: {waves: 2,"
+        " min_chunk: 256, max: 128}, launch: {num_warps: 8, num_stages: 3}}, {name: decode, when: Q == 1, variant:"
+        " split_k, tile: {BLOCK_N: 128}, splits: {waves: 1, min_chunk: 256, max: 128}, launch: {num_warps: 8,"
+        " num_stages: 3}}, {name: rest, when: otherwise, fallback: generic}]"
+    )
+    assert rendered(two) == rendered()
+    assert rendered(two, "sweep={}", regime="few") == rendered("regimes.decode.splits.waves=2")
+
+
 @pytest.mark.parametrize("change", ["splits.waves=2", "launch.num_stages=2"])
 def test_each_parameter_of_the_regime_matters(rendered, change):
     assert rendered(f"regimes.decode.{change}") != rendered()

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgen.tune.edit import Drop, EditError, Note, Put, data, edited
+from kgen.tune.edit import Copy, Drop, EditError, Note, Put, data, edited
 
 FLOW = """\
 kgen: 1   # the format
@@ -68,6 +68,23 @@ def test_a_comment_stands_above_the_regime_and_takes_the_place_of_the_last_one()
     once = edited(FLOW, [Note(("regimes", 0), "tuned ", "a1")])
     assert once == FLOW.replace("  - {name: decode", "  # tuned a1\n  - {name: decode")
     assert edited(once, [Note(("regimes", 0), "tuned ", "b2")]) == once.replace("a1", "b2")
+
+
+def test_an_item_is_copied_without_the_comment_behind_it():
+    twice = edited(FLOW, [Copy(("regimes", 0)), Put(("regimes", 0, "name"), "first")])
+    item = FLOW[FLOW.index("  - {name: decode") : FLOW.index("  # whatever")]
+    assert twice == FLOW.replace(item, item.replace("decode", "first") + item)
+    assert data(edited(BLOCK, [Copy(("regimes", 0))]))["regimes"][0]["tile"] == {"BLOCK_N": 128}
+    with pytest.raises(EditError, match="does not begin a line of its own"):
+        edited("regimes: [{name: a}]", [Copy(("regimes", 0))])
+
+
+def test_a_text_that_needs_quotes_gets_them():
+    when = Put(("regimes", 0, "when"), "min(Q, B) == 1")
+    assert "when: 'min(Q, B) == 1', variant" in edited(FLOW, [when])
+    assert "when: Q == 1 and B <= 8, variant" in edited(
+        FLOW, [Put(("regimes", 0, "when"), "Q == 1 and B <= 8")]
+    )
 
 
 def test_what_is_not_there_is_told():
