@@ -93,8 +93,10 @@ def _decided(
     most = EVERY if regimes else SHOWN
     found = concluded(store, name, regime, where, timed, present, most)
     if regimes:
-        fallback = fallback_settings(own.file.manifest, spec.document.family, source.templates)
-        cut = split(found, {one.name: one.axes for one in timed}, fallback)
+        manifest = own.file.manifest
+        fallback = fallback_settings(manifest, spec.document.family, source.templates)
+        axes = {one.name: one.axes for one in timed}
+        cut = split(found, axes, fallback, manifest["problem"]["axes"])
         if cut is not None:
             return cut
     return choose(found, present)

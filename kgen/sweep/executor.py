@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from kgen.diagnostics import Diagnostic, KgenError
 from kgen.diagnostics import Place as Where
 from kgen.measure.member import Member
+from kgen.sweep.needs import needed
 from kgen.sweep.station import Start
 from kgen.sweep.trial import Answer, File, Job, Place, Timing
 from kgen.sweep.workers import local_stations, measure_here, place_here
@@ -48,10 +49,9 @@ def cluster(address: str) -> Crew:
 
     One task is one trial; a worker that is lost gives its task back. Raises `KgenError` (KG982) where none answers.
     """
-    from distributed import Client
-
+    client_of = needed("distributed").Client
     try:
-        client = Client(address.replace("dask://", "tcp://", 1), timeout=20)
+        client = client_of(address.replace("dask://", "tcp://", 1), timeout=20)
     except (OSError, ValueError) as error:
         raise _unreachable(address, str(error)) from None
     workers = client.scheduler_info(n_workers=-1)["workers"].values()

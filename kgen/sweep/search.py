@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 from kgen.evidence.plain import canonical
 from kgen.sweep.model import VARIANT, Settings
+from kgen.sweep.needs import needed
 
 SMALL = 256
 """A space of at most so many candidates is searched exhaustively."""
@@ -70,8 +71,7 @@ class Tpe:
     """
 
     def __init__(self, options: Sequence[Option], seed: int, storage: str | None = None):
-        import optuna
-
+        optuna = needed("optuna")
         optuna.logging.set_verbosity(optuna.logging.WARNING)
         self._optuna = optuna
         self._options = options

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from kgen.sweep.model import Scalar
 from kgen.sweep.model import text as plain
+from kgen.sweep.needs import needed
 
 if TYPE_CHECKING:
     from ruamel.yaml.nodes import MappingNode, Node
@@ -75,12 +76,10 @@ def edited(text: str, changes: Iterable[Change]) -> str:
 
 def data(text: str) -> Any:
     """What a text reads as. Raises `EditError` for what is no YAML."""
-    from ruamel.yaml import YAML
-    from ruamel.yaml.error import YAMLError
-
+    yaml = needed("ruamel.yaml")
     try:
-        return YAML(typ="safe", pure=True).load(text)
-    except YAMLError as error:
+        return yaml.YAML(typ="safe", pure=True).load(text)
+    except yaml.YAMLError as error:
         raise EditError(f"the text is no YAML: {' '.join(str(error).split())}") from None
 
 
@@ -124,12 +123,10 @@ def _pair(root: Node, path: Path) -> tuple[MappingNode, int | None]:
 
 
 def _composed(text: str) -> Node:
-    from ruamel.yaml import YAML
-    from ruamel.yaml.error import YAMLError
-
+    yaml = needed("ruamel.yaml")
     try:
-        return YAML(pure=True).compose(text)
-    except YAMLError as error:
+        return yaml.YAML(pure=True).compose(text)
+    except yaml.YAMLError as error:
         raise EditError(f"the text is no YAML: {' '.join(str(error).split())}") from None
 
 

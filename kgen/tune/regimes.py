@@ -57,16 +57,18 @@ def pieces(points: Sequence[Point]) -> tuple[Piece, ...]:
     return best if len(best) > 1 else ()
 
 
-def assumed(cut: Sequence[Piece]) -> Iterator[str]:
-    """What a cut says of values that nobody measured."""
-    axis = cut[0].axis
-    yield f"{axis} below {cut[0].least} was not measured; it goes with {cut[0].least}"
+def assumed(cut: Sequence[Piece], low: int | None, high: int | None) -> Iterator[str]:
+    """What a cut says of values that nobody measured, of an axis from `low` to `high`, None where that is not fixed."""
+    axis, least, largest = cut[0].axis, cut[0].least, cut[-1].largest
+    if low is None or low < least:
+        yield f"{axis} below {least} was not measured; it goes with {least}"
     for piece, following in zip(cut, cut[1:]):
         if following.least - piece.largest > 1:
             between = f"{axis} from {piece.largest + 1} to {following.least - 1}"
             owner = following.least if piece.most == piece.largest else piece.largest
             yield f"{between} was not measured; it goes with {owner}"
-    yield f"{axis} above {cut[-1].largest} was not measured; it goes with {cut[-1].largest}"
+    if high is None or high > largest:
+        yield f"{axis} above {largest} was not measured; it goes with {largest}"
 
 
 def widened(cut: Sequence[Piece]) -> tuple[Piece, ...]:

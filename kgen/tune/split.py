@@ -21,7 +21,7 @@ from kgen.tune.regimes import AxisValues, Piece, assumed, pieces, point, widened
 @dataclass(frozen=True)
 class Split:
     """A regime that is cut: `axes` of each measured shape, `settings` of each piece's candidate by core. A piece whose
-    candidate is the `fallback`'s own is left to the fallback.
+    candidate is the `fallback`'s own is left to the fallback. `ends` are those of the axis, where they are fixed.
     """
 
     regime: str
@@ -29,6 +29,7 @@ class Split:
     cut: tuple[Piece, ...]
     settings: Mapping[Core, Settings]
     fallback: Settings | None
+    ends: tuple[int | None, int | None]
 
     def wider(self) -> Split:
         """The same with what was not measured between two pieces given to the lower one."""
@@ -44,7 +45,7 @@ class Split:
             bound = f"up to {one.most}" if one.most is not None else "above"
             where = "the fallback" if one not in self.kept() else _shown(self.settings[one.core])
             yield f"{self.regime}, {one.axis} {bound}: {where}"
-        yield from (f"{self.regime}: {line}" for line in assumed(self.cut))
+        yield from (f"{self.regime}: {line}" for line in assumed(self.cut, *self.ends))
 
     def plain(self) -> dict[str, Any]:
         """The same for a program."""
@@ -58,22 +59,32 @@ class Split:
             }
             for one in self.cut
         ]
-        told = list(assumed(self.cut))
+        told = list(assumed(self.cut, *self.ends))
         return {"regime": self.regime, "changed": True, "pieces": pieces, "assumed": told}
 
 
 def split(
-    found: Concluded, axes: Mapping[str, AxisValues], fallback: Settings | None
+    found: Concluded,
+    axes: Mapping[str, AxisValues],
+    fallback: Settings | None,
+    domains: Mapping[str, Mapping[str, Any]],
 ) -> Split | None:
-    """The cut that the measured shapes ask for; None where one candidate does for all. `axes` are those of each shape,
-    and `found` has a row of every candidate.
+    """The cut that the measured shapes ask for; None where one candidate does for all.
+
+    `axes` are those of each shape, `domains` the axes of the manifest's problem; `found` has a row of every candidate.
     """
     cut = pieces([point(name, axes[name], rows) for name, rows in found.shapes.items() if rows])
     if not cut:
         return None
     entries = {(row.entry.core, row.entry.signature): row.entry for row in found.overall}
     settings = {one.core: entries[one.core].settings for one in cut}
-    return Split(found.regime, axes, cut, settings, fallback)
+    return Split(found.regime, axes, cut, settings, fallback, _ends(domains[cut[0].axis]))
+
+
+def _ends(domain: Mapping[str, Any]) -> tuple[int | None, int | None]:
+    values = [one for one in domain.get("values", ()) if one is not None]
+    low, high = domain.get("range", (min(values, default=None), max(values, default=None)))
+    return low if isinstance(low, int) else None, high if isinstance(high, int) else None
 
 
 def fallback_settings(

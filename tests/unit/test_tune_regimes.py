@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgen.tune.regimes import Point, assumed, pieces
+from kgen.tune.regimes import Point, assumed, pieces, widened
 
 A, B, C = (("core " + name, "signature") for name in "ABC")
 
@@ -26,11 +26,16 @@ def test_a_cut_is_where_no_candidate_is_as_good_on_both_sides():
 
 def test_what_was_not_measured_is_said():
     cut = pieces([point(1, A), point(8, A), point(64, C)])
-    assert list(assumed(cut)) == [
+    between = "B from 9 to 63 was not measured; it goes with 64"
+    assert list(assumed(cut, 1, 64)) == [between]
+    assert list(assumed(cut, None, 256)) == [
         "B below 1 was not measured; it goes with 1",
-        "B from 9 to 63 was not measured; it goes with 64",
+        between,
         "B above 64 was not measured; it goes with 64",
     ]
+    wider = widened(cut)
+    assert [one.most for one in wider] == [63, None]
+    assert list(assumed(wider, 1, 64)) == [between.replace("with 64", "with 8")]
 
 
 def test_shapes_of_one_value_that_ask_for_different_candidates_are_not_cut_apart():
