@@ -13,6 +13,7 @@ from kgen.diagnostics import Diagnostic, Place, Severity
 from kgen.paths import PACKAGE
 
 if TYPE_CHECKING:
+    from kgen.algebra.second import Confirm
     from kgen.plan.templates import Templates
     from kgen.spec import Spec
 
@@ -31,18 +32,20 @@ class Made:
         return any(one.severity is not Severity.INFO for one in self.findings)
 
 
-def make(spec: Spec, templates: Templates, cache: Path | None = None) -> Made:
+def make(
+    spec: Spec, templates: Templates, cache: Path | None = None, confirm: Confirm | None = None
+) -> Made:
     """The file of a spec with its plan checked. Raises KgenError for problems that leave no file.
 
     With `cache`, a folder, an input that was seen before is read from there: neither the algebra nor the formatter is
-    loaded then.
+    loaded then. `confirm` is whom to ask for the second opinion on proofs, this process if nobody.
     """
     if cache is None:
-        return _make(spec, templates, None)
+        return _make(spec, templates, None, confirm)
     stored = cache / "made" / f"{_key(spec, templates)}.json"
     found = _read(stored)
     if found is None:
-        found = _make(spec, templates, cache)
+        found = _make(spec, templates, cache, confirm)
         from kgen.render.write import write_atomically
 
         write_atomically(stored, json.dumps(_plain(found)))
@@ -54,16 +57,18 @@ def is_made(spec: Spec, templates: Templates, cache: Path) -> bool:
     return (cache / "made" / f"{_key(spec, templates)}.json").exists()
 
 
-def _make(spec: Spec, templates: Templates, cache: Path | None) -> Made:
+def _make(spec: Spec, templates: Templates, cache: Path | None, confirm: Confirm | None) -> Made:
+    from kgen.algebra.second import at_once
     from kgen.plan.build import build
-    from kgen.plan.check import check
+    from kgen.plan.check import begin
     from kgen.render.assemble import render
 
     plan = build(spec, templates)
-    checked = check(plan)
+    checked = begin(plan, confirm or at_once)
     source = render(plan, templates, cache)
-    proved = [one.as_json() for one in checked.obligations]
-    return Made(source.text, {**source.manifest, "plan": proved}, checked.findings)
+    result = checked()
+    proved = [one.as_json() for one in result.obligations]
+    return Made(source.text, {**source.manifest, "plan": proved}, result.findings)
 
 
 def _key(spec: Spec, templates: Templates) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,12 +10,15 @@ from pathlib import Path
 import hypothesis
 import pytest
 
+from kgen.cli import COLLECTED_AFTER
+
 ROOT = Path(__file__).resolve().parent.parent
 NEEDS = ("interpret", "compile", "gpu")
 
 # Examples are the same on every run and machine: a red test is red again when it is run alone.
 hypothesis.settings.register_profile("kgen", deadline=None, derandomize=True, database=None)
 hypothesis.settings.load_profile("kgen")
+gc.set_threshold(COLLECTED_AFTER)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -73,18 +73,21 @@ def _cores(device: Any = 0) -> int:
 
 
 def plan(
-    problem: Mapping[str, Any],
     most_splits: int,
+    problem: Mapping[str, Any],
     q: torch.Tensor,
     k_cache: torch.Tensor,
     v_cache: torch.Tensor,
     block_table: torch.Tensor,
     seq_lens: torch.Tensor,
-    k_scale: torch.Tensor | None,
-    v_scale: torch.Tensor | None,
-    window: int | None,
+    k_scale: torch.Tensor | None = None,
+    v_scale: torch.Tensor | None = None,
+    window: int | None = None,
 ) -> dict[str, Any]:
-    """The arguments of `attend`: slot lists, the splits that sglang's own rule gives under a cap, and scratch."""
+    """The arguments of `attend`: slot lists, the splits that sglang's own rule gives under a cap, and scratch.
+
+    With its cap given, it is the `prepare` of an adapter.
+    """
     b, t, rows, d = q.shape
     if t != 1:
         raise NotOffered(f"sglang's decode kernel takes one query token, not {t}")

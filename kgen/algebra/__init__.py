@@ -43,7 +43,7 @@ from kgen.algebra.formula import (
 )
 from kgen.algebra.interval import Interval
 from kgen.algebra.lower import LowerError, Meaning, defined, lower, lower_condition
-from kgen.algebra.point import Point, find_point, holds_at
+from kgen.algebra.point import Point, find_point, holds_at, some_points
 from kgen.algebra.poly import Poly
 from kgen.algebra.serial import as_json
 from kgen.algebra.space import Maybe, Space, SpaceError
@@ -101,6 +101,7 @@ __all__ = [
     "negate",
     "opened",
     "poly_text",
+    "some_points",
     "space_of",
     "substitute",
     "substitute_formula",

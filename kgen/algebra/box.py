@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from kgen.algebra.interval import Interval
 from kgen.algebra.poly import Poly
+from kgen.algebra.ranges import range_in
 
 Box = dict[int, Interval]
 
@@ -68,17 +69,6 @@ class Constraints:
                 box[bound.variable] = new
                 waiting.update(dict.fromkeys(self._using.get(bound.variable, ())))
         return True
-
-
-def range_in(poly: Poly, box: Box) -> Interval:
-    """Bounds of `poly` at the points of `box`."""
-    total = Interval(0, 0)
-    for monomial, coefficient in poly.terms.items():
-        product = Interval(coefficient, coefficient)
-        for variable in monomial:
-            product = product.times(box[variable])
-        total = total.plus(product)
-    return total
 
 
 def _narrow(x: Interval, slope: Interval, offset: Interval) -> Interval:

@@ -31,6 +31,11 @@ class Context:
         return (*map(AtLeast, self.facts), *self.choices, *self.others)
 
     @cached_property
+    def stated(self) -> frozenset[Poly]:
+        """The facts, to look one up in."""
+        return frozenset(self.facts)
+
+    @cached_property
     def variables(self) -> frozenset[int]:
         """The variables of the facts."""
         return frozenset().union(*(fact.variables for fact in self.facts))

@@ -26,16 +26,19 @@ from kgen.algebra.certificate import (
     Trivial,
 )
 from kgen.algebra.context import Context, Contexts, stated_value
-from kgen.algebra.formula import TRUE, And, AtLeast, Formula
+from kgen.algebra.formula import TRUE, And, AtLeast, Formula, conjunction
+from kgen.algebra.point import some_points
 from kgen.algebra.poly import ONE, Poly
 from kgen.algebra.space import Space
+from kgen.algebra.valuation import Valuation
 
 MAX_DEPTH = 24
-ROUNDS = ((3, 80), (6, 400), (10, 1500), (MAX_DEPTH, 1 << 30))
+ROUNDS = ((3, 40), (5, 80), (8, 400), (12, 1500), (MAX_DEPTH, 1 << 30))
 """Depths that are tried in turn, and the most steps for each."""
 MAX_TRIED = 2
+POINTS = 2
 NONE_GONE: frozenset[int] = frozenset()
-TRIVIAL = Trivial()
+TRIVIAL, BOUNDED, ASSUMED = Trivial(), Bounded(), Assumed()
 
 
 class OutOfSteps(Exception):
@@ -61,6 +64,8 @@ class Elimination:
         self._pairs: dict[tuple[Poly, Poly], tuple[tuple[Poly, Poly], ...]] = {}
         self._found: dict[tuple[Context, Poly], Step] = {}
         self._failed: dict[tuple[Context, Poly, frozenset[int]], int] = {}
+        self._points: list[Valuation] | None = None
+        self._witnesses: dict[Context, list[Valuation]] = {}
 
     def at_least_zero(self, p: Poly, context: Context) -> Step | None:
         """A proof of `p >= 0`, None if none is found. Shallow proofs are sought first, for a wrong
@@ -69,7 +74,9 @@ class Elimination:
         Raises OutOfSteps where the budget ends.
         """
         total, step = self._steps, None
-        for depth, share in ROUNDS:
+        for number, (depth, share) in enumerate(ROUNDS):
+            if number == 1 and self._points is None:
+                self._points = self._sampled(context)
             self._left, self._cut = depth, False
             self._steps = min(share, total)
             total -= self._steps
@@ -91,16 +98,19 @@ class Elimination:
         if value is not None:
             return TRIVIAL if value >= 0 else None
         p = p.tightened()
-        at_once = self._at_once(p, context)
-        if at_once is not None:
-            return at_once
-        if self._negative(p):
-            return None
+        low, high = self._space.interval(p)
+        if low is not None and low >= 0:
+            return BOUNDED
+        known = ASSUMED if p in context.stated else self._found.get((context, p))
+        if known is not None:
+            return known
+        if high is not None and high < 0:
+            return None  # only what contradicts the constant bounds could prove it
         if self._left == 0:
             self._cut = True
             return None
         key = (context, p, gone)
-        if self._failed.get(key, 0) >= self._left:
+        if self._failed.get(key, 0) >= self._left or self._is_false_somewhere(p, context):
             return None
         if self._steps == 0:
             raise OutOfSteps
@@ -117,18 +127,24 @@ class Elimination:
             self._found[context, p] = step
         return step
 
-    def _at_once(self, p: Poly, context: Context) -> Step | None:
-        low = self._space.interval(p).low
-        if low is not None and low >= 0:
-            return Bounded()
-        if p in context.facts:
-            return Assumed()
-        return self._found.get((context, p))
+    def _sampled(self, context: Context) -> list[Valuation]:
+        """A few points where everything holds that is given at first."""
+        given = conjunction(*context.formulas)
+        return list(some_points(self._space, given, (), tries=POINTS))
 
-    def _negative(self, p: Poly) -> bool:
-        """Whether constant bounds exclude `p >= 0`: only what contradicts them could prove it."""
-        high = self._space.interval(p).high
-        return high is not None and high < 0
+    def _is_false_somewhere(self, p: Poly, context: Context) -> bool:
+        """Whether `p >= 0` is false at a point that was sampled, so that nothing can prove it.
+
+        Points cost as much as many steps: they are drawn for what the first round leaves open.
+        """
+        if not self._points:
+            return False
+        points = self._witnesses.get(context)
+        if points is None:
+            given = conjunction(*context.formulas)
+            points = [point for point in self._points if point.formula(given)]
+            self._witnesses[context] = points
+        return any((point.poly(p) or 0) < 0 for point in points)
 
     def _by_some_variable(self, p: Poly, context: Context, gone: frozenset[int]) -> Step | None:
         for v in sorted(p.variables, reverse=True)[:MAX_TRIED]:
@@ -230,7 +246,7 @@ class Elimination:
                 return Every(tuple(steps))
         if formula == TRUE:
             return TRIVIAL
-        return Assumed() if formula in context.formulas else None
+        return ASSUMED if formula in context.formulas else None
 
     def _by_cases(self, p: Poly, v: int, context: Context, gone: frozenset[int]) -> Step | None:
         """`p >= 0` in both cases of the definition of `v`."""

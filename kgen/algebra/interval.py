@@ -34,6 +34,9 @@ class Interval(NamedTuple):
             return other.scaled(self.low)
         if other.low == other.high and other.low is not None:
             return self.scaled(other.low)
+        (a, b), (c, d) = self, other
+        if a is not None and b is not None and c is not None and d is not None and a >= 0 <= c:
+            return Interval(a * c, b * d)
         mine, theirs = _signed_ends(self), _signed_ends(other)
         corners = [_corner(a, b) for a in mine for b in theirs]
         low = None if -_INFINITE in corners else min(corners)

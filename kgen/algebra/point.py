@@ -14,11 +14,12 @@ import random
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from kgen.algebra.box import Box, Constraints, range_in
+from kgen.algebra.box import Box, Constraints
 from kgen.algebra.definitions import Free, Table, TableEntry
 from kgen.algebra.formula import And, AtLeast, Formula, Or, Truth, conjuncts, polynomials
 from kgen.algebra.interval import Interval
 from kgen.algebra.poly import Poly
+from kgen.algebra.ranges import range_in
 from kgen.algebra.space import Space
 from kgen.algebra.valuation import Valuation
 
@@ -61,6 +62,22 @@ def find_point(
         if drawn is not None:
             return sampler.point(sampler.simplified(drawn))
     return None
+
+
+def some_points(
+    space: Space, formula: Formula, also: Iterable[Poly], *, tries: int, seed: int = 0
+) -> Iterator[Valuation]:
+    """Points where `formula` is true, as valuations: one for each of `tries` tries that finds one.
+
+    Each has a value for every free variable that `formula` or `also` depends on.
+    """
+    wanted = space.concrete_formula(formula)
+    sampler = _Sampler(space, wanted, [space.concrete(poly) for poly in also])
+    chance = random.Random(seed)
+    for number in range(tries):
+        drawn = sampler.attempt(number, chance)
+        if drawn is not None:
+            yield Valuation(space, drawn.values, drawn.tables)
 
 
 def holds_at(space: Space, formula: Formula, point: Point) -> bool | None:

@@ -21,11 +21,20 @@ class Poly:
     `terms` is the mapping from monomials to nonzero coefficients and must never be changed.
     """
 
-    __slots__ = ("terms", "_hash", "_variables")
+    __slots__ = ("terms", "variables", "_hash")
     terms: Mapping[Monomial, int]
+    variables: frozenset[int]
+    """The numbers of the variables that occur; found when first asked for."""
 
     def __init__(self, terms: Mapping[Monomial, int]):
         object.__setattr__(self, "terms", terms)
+
+    def __getattr__(self, name: str) -> frozenset[int]:
+        if name != "variables":
+            raise AttributeError(name)
+        found: frozenset[int] = frozenset().union(*self.terms)
+        object.__setattr__(self, "variables", found)
+        return found
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError("a polynomial cannot be changed")
@@ -46,11 +55,12 @@ class Poly:
         try:
             return self._hash
         except AttributeError:
-            object.__setattr__(self, "_hash", hash(frozenset(self.terms.items())))
-            return self._hash
+            found = hash(frozenset(self.terms.items()))
+            object.__setattr__(self, "_hash", found)
+            return found
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Poly) and self.terms == other.terms
+        return self is other or (isinstance(other, Poly) and self.terms == other.terms)
 
     def __repr__(self) -> str:
         terms = (f"{c}*{'*'.join(f'x{v}' for v in m) or '1'}" for m, c in self.sorted_terms())
@@ -67,7 +77,10 @@ class Poly:
 
     def __sub__(self, other: Poly | int) -> Poly:
         terms = dict(self.terms)
-        for monomial, coefficient in Poly.of(other).terms.items():
+        if isinstance(other, int):
+            _accumulate(terms, (), -other)
+            return Poly(terms)
+        for monomial, coefficient in other.terms.items():
             _accumulate(terms, monomial, -coefficient)
         return Poly(terms)
 
@@ -97,19 +110,8 @@ class Poly:
     @property
     def constant(self) -> int | None:
         """The integer this polynomial is, or None if it has variables."""
-        if not self.terms:
-            return 0
-        return self.terms.get(()) if len(self.terms) == 1 else None
-
-    @property
-    def variables(self) -> frozenset[int]:
-        """The numbers of the variables that occur."""
-        try:
-            return self._variables
-        except AttributeError:
-            found = frozenset().union(*self.terms)
-            object.__setattr__(self, "_variables", found)
-            return found
+        terms = self.terms
+        return terms.get(()) if len(terms) == 1 else None if terms else 0
 
     @property
     def content(self) -> int:

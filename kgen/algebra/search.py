@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from kgen.algebra.box import Box, Constraints, range_in
+from kgen.algebra.box import Box, Constraints
 from kgen.algebra.certificate import (
     Assumed,
     Cases,
@@ -43,6 +43,7 @@ from kgen.algebra.formula import (
     polynomials,
 )
 from kgen.algebra.poly import Poly
+from kgen.algebra.ranges import range_in
 from kgen.algebra.space import Space
 from kgen.algebra.valuation import computed_value, constants
 

@@ -34,6 +34,7 @@ from kgen.algebra.division import Quotient, Remainder, Rounding, divide
 from kgen.algebra.formula import FALSE, TRUE, Formula, le, transform
 from kgen.algebra.interval import Interval
 from kgen.algebra.poly import ONE, ZERO, Poly
+from kgen.algebra.ranges import range_in
 
 
 class SpaceError(ValueError):
@@ -68,6 +69,7 @@ class Space:
         self._by_name: dict[str, int] = {}
         self._constants: dict[int, Poly] = {}
         self._intervals: dict[Poly, Interval] = {}
+        self._ranges: list[Interval] = []
 
     def __len__(self) -> int:
         return len(self._variables)
@@ -266,7 +268,7 @@ class Space:
         """Constant bounds of `poly` that hold at every point of the space."""
         known = self._intervals.get(poly)
         if known is None:
-            known = self._intervals[poly] = self._sum_of_terms(poly)
+            known = self._intervals[poly] = range_in(poly, self._ranges)
         return known
 
     def concrete(self, poly: Poly) -> Poly:
@@ -311,14 +313,11 @@ class Space:
         if index is None:
             index = len(self._variables)
             x = Poly.variable(index)
+            interval = definition.interval(self.interval)
+            self._ranges.append(interval)
+            facts = tuple(definition.facts(x))
             self._variables.append(
-                Variable(
-                    index,
-                    definition,
-                    tuple(definition.facts(x)),
-                    definition.cases(x),
-                    definition.interval(self.interval),
-                )
+                Variable(index, definition, facts, definition.cases(x), interval)
             )
             self._by_definition[definition] = index
             if isinstance(definition, (Free, Fixed)):
@@ -353,12 +352,3 @@ class Space:
             turns = rest.terms[()] // divisor.constant
             whole, rest = whole + turns, rest - turns * divisor.constant
         return whole, rest
-
-    def _sum_of_terms(self, poly: Poly) -> Interval:
-        total = Interval(0, 0)
-        for monomial, coefficient in poly.terms.items():
-            product = Interval(coefficient, coefficient)
-            for variable in monomial:
-                product = product.times(self._variables[variable].interval)
-            total = total.plus(product)
-        return total

@@ -114,7 +114,7 @@ class _Rechecker:
     def _combined(self, given: Given, value: Expr, step: proof.Combined) -> bool:
         new = self.meaning.expr
         fact, scale, factor = new(step.fact), new(step.scale), new(step.factor)
-        rest = nonnegative(scale * value - factor * fact + scale - 1)
+        rest = nonnegative(sympy.Add(scale * value, -factor * fact, scale, -1))
         return (
             self._is_fact(given, fact, step.origin)
             and self.entails(given, nonnegative(scale - 1), step.scale_is_positive)

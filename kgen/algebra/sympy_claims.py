@@ -52,7 +52,7 @@ def nonnegative(value: Expr) -> Claim:
         return bool(value >= 0)
     number, terms = value.as_coeff_Add()
     divisor, primitive = terms.primitive()
-    return NonNegative(expand(primitive + sympy.floor(number / divisor)))
+    return NonNegative(primitive + number // divisor)
 
 
 def equal(left: Expr, right: Expr) -> Claim:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import sympy
-from sympy import Expr, Integer, expand, oo
+from sympy import Expr, Integer, oo
 
 from kgen.algebra import definitions as defs
 from kgen.algebra import formula as logic
@@ -27,6 +27,7 @@ class Meaning:
     def __init__(self, space: Space):
         self._space = space
         self._ranges: dict[int, Range] = {}
+        self._reached: dict[Expr, Range] = {}
         self._exprs: dict[Poly, Expr] = {}
         self._claims: dict[logic.Formula, Claim] = {}
         self._facts: dict[int, list[tuple[Expr, Claim]]] = {}
@@ -50,7 +51,9 @@ class Meaning:
                 sympy.Mul(coefficient, *map(self._factor, monomial))
                 for monomial, coefficient in poly.terms.items()
             ]
-            self._exprs[poly] = expand(sympy.Add(*products))
+            self._exprs[poly] = sympy.Add(
+                *products
+            )  # of products of symbols: expanded as it stands
         return self._exprs[poly]
 
     def claim(self, formula: logic.Formula) -> Claim:
@@ -201,6 +204,11 @@ class Meaning:
 
     def range(self, value: Expr) -> Range:
         """Constant bounds of a polynomial, from those of its variables."""
+        if value not in self._reached:
+            self._reached[value] = self._sum(value)
+        return self._reached[value]
+
+    def _sum(self, value: Expr) -> Range:
         low = high = Integer(0)
         for term in sympy.Add.make_args(value):
             ends: Range = (Integer(1), Integer(1))

@@ -78,12 +78,12 @@ def decide(
     and not the definition, which keeps it from getting lost there. If `given` holds nowhere,
     everything is proved; `contradictory` tells.
     """
-    against = conjunction(given, negate(goal))
     efforts = ((min(steps, QUICK_STEPS), min(tries, QUICK_TRIES)), (steps, tries))
     for share, draws in dict.fromkeys(efforts if tries else efforts[1:]):
         attempt = prove(space, goal, given, share, closed)
         if attempt.certificate is not None:
             return _proved(attempt.certificate)
+        against = conjunction(given, negate(goal))
         for suspicion in (conjunction(attempt.suspicion, against), against) if draws else ():
             point = find_point(space, suspicion, tries=draws)
             if point is not None:

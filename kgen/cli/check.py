@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -16,8 +17,10 @@ from kgen.cli.table import Cell, table
 from kgen.paths import cache_dir
 
 if TYPE_CHECKING:
+    from kgen.algebra.second import Confirm
     from kgen.make import Made
     from kgen.plan.templates import Templates as Search
+    from kgen.prove.frontend import Frontend
     from kgen.spec import Spec as Loaded
 
 HEADER = ("regime", "subject", "proved", "refuted", "unknown")
@@ -46,20 +49,40 @@ def check_spec(
 ) -> tuple[Loaded, Made]:
     """Reports what is proved of a spec's plan, and of the file that it renders, if it may be used at all."""
     from kgen.make import is_made, make
-    from kgen.prove.frontend import Frontend
     from kgen.spec import load
 
     spec, cache = load(path, overrides), cache_dir()
-    with Frontend.ahead(not is_made(spec, templates, cache)) as frontend:
-        found = make(spec, templates, cache)
+    with _beside(not is_made(spec, templates, cache)) as (frontend, confirm):
+        found = make(spec, templates, cache, confirm)
         tell(report, found, verbose)
         if not found.wrong:
             if not verbose:
                 report.say()
             tell_proof(
-                report, spec, templates, found, found.text, SUBMISSION, verbose, frontend=frontend
+                report,
+                spec,
+                templates,
+                found,
+                found.text,
+                SUBMISSION,
+                verbose,
+                frontend=frontend,
+                confirm=confirm,
             )
     return spec, found
+
+
+@contextlib.contextmanager
+def _beside(wanted: bool) -> Iterator[tuple[Frontend | None, Confirm | None]]:
+    """Processes that import Triton and sympy while the plan is made; none where they are not `wanted`."""
+    if not wanted:
+        yield None, None
+        return
+    from kgen.algebra import second
+    from kgen.prove.frontend import Frontend
+
+    with Frontend.ahead() as frontend, second.beside() as confirm:
+        yield frontend, confirm
 
 
 def tell(report: Report, found: Made, verbose: bool = False) -> None:

@@ -17,6 +17,7 @@ from kgen.evidence.defaults import FLOOR, MAX_REGRESSION, MIN_GAIN
 if TYPE_CHECKING:
     from kgen.evidence.intervals import Ratio
     from kgen.evidence.ledger import Attempt, Entry
+    from kgen.evidence.receipts import Receipt
 
 RECEIPTS = Path("benchmarks/receipts")
 
@@ -59,7 +60,7 @@ def verify(paths: Receipts = None, root: Root = Path("."), as_json: Json = False
 
 @ledger.command()
 def best(paths: Receipts = None, root: Root = Path("."), as_json: Json = False) -> None:
-    """The fastest file for each shape and device: nothing flagged, unchecked, void or stale."""
+    """The fastest file for each shape and device: nothing flagged, unchecked, void, incomplete or stale."""
     from kgen.evidence.ledger import best as fastest
     from kgen.evidence.plain import plain
 
@@ -135,7 +136,10 @@ def import_(
     ] = FLOOR,
     as_json: Json = False,
 ) -> None:
-    """Takes a remote judge's answer into the ledger; gates apply as to a run of one's own."""
+    """Takes a remote judge's answer into the ledger; gates apply as to a run of one's own.
+
+    Exit code 0 only if every gate passed, or if a mere check shows that the file is right.
+    """
     from kgen.evidence.gates import Requirements
     from kgen.evidence.receipts import receipt, write
     from kgen.evidence.report import report as lines
@@ -155,8 +159,15 @@ def import_(
         report.say(f"receipt: {path}")
         report.values["receipt"] = str(path)
         report.values["decision"] = found.decision and found.decision.decision
-        if found.decision is None or found.decision.decision == "rejected":
+        if not _good(found):
             report.fail()
+
+
+def _good(found: Receipt) -> bool:
+    """Whether every gate passed; a mere check decides nothing, and is good if it shows that the file is right."""
+    if found.record.mode == "check":
+        return not found.analysis.held and not found.analysis.unchecked
+    return found.decision is not None and found.decision.decision == "promoted"
 
 
 def _imported(answer: Path, mapping: Path, file: Path, floor: float) -> Any:

@@ -28,7 +28,13 @@ Problem = Annotated[
         help="What is computed: a bundle, or a Python file; the judged file's own if left out.",
     ),
 ]
-Shapes = Annotated[str, typer.Option(metavar="TEXT", help="Part of the names of the shapes.")]
+Shapes = Annotated[
+    str,
+    typer.Option(
+        metavar="TEXT",
+        help="Part of the names of the shapes; a file that is judged at some of them only is not promoted.",
+    ),
+]
 Seed = Annotated[
     int | None, typer.Option(help="Of the inputs; drawn and recorded if left out.", min=0)
 ]

@@ -15,6 +15,7 @@ from kgen.cli.table import Cell, table
 from kgen.paths import cache_dir
 
 if TYPE_CHECKING:
+    from kgen.algebra.second import Confirm
     from kgen.make import Made
     from kgen.plan.templates import Templates as Search
     from kgen.prove.frontend import Frontend
@@ -71,14 +72,17 @@ def tell(
     verbose: bool = False,
     output: Path | None = None,
     frontend: Frontend | None = None,
+    confirm: Confirm | None = None,
 ) -> None:
     """Reports what is proved of the text of a file, by kernel and subject, or with `verbose` one by one.
 
-    With `output` the evidence is written there. `frontend` may be one that was started before.
+    With `output` the evidence is written there. `frontend` may be one that was started before, `confirm` is
+    whom to ask for the second opinion on proofs.
     """
     from kgen.prove.verdicts import settled, verdicts
 
-    found = verdicts(spec, templates, text, made, cache_dir(), file, output is not None, frontend)
+    evidence = output is not None
+    found = verdicts(spec, templates, text, made, cache_dir(), file, evidence, frontend, confirm)
     report.values["obligations"] += found.obligations
     report.values["promises"] = list(found.promises)
     if verbose:

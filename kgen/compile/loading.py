@@ -1,13 +1,29 @@
-"""Imports a generated file."""
+"""Imports a generated file, for its kernels alone: torch, which only its launchers use, is not waited for."""
 
 from __future__ import annotations
 
 import hashlib
+import importlib
 import importlib.machinery
 import importlib.util
 import sys
 from pathlib import Path
 from types import ModuleType
+from typing import Any
+
+
+class _Deferred(ModuleType):
+    """Stands for a module that takes seconds to import, until something of it is asked for."""
+
+    def __getattr__(self, name: str) -> Any:
+        if sys.modules.get(self.__name__) is self:
+            del sys.modules[self.__name__]
+        return getattr(importlib.import_module(self.__name__), name)
+
+
+def defer_torch() -> None:
+    """From here on `import torch` costs nothing in this process; the first use of anything of torch imports it."""
+    sys.modules.setdefault("torch", _Deferred("torch"))
 
 
 def load(path: Path, variant: str = "") -> ModuleType:

@@ -23,7 +23,7 @@ from kgen.compile.amdgcn import read_amdgcn
 from kgen.compile.cubin import read_cubin, read_ptxas_log
 from kgen.compile.instructions import count_amdgcn, count_ptx
 from kgen.compile.job import Constant, Job
-from kgen.compile.loading import load
+from kgen.compile.loading import defer_torch, load
 from kgen.compile.refusal import explain
 from kgen.compile.resources import Resources
 from kgen.compile.standin import gpu_target, stand_in
@@ -206,4 +206,5 @@ def _descriptors_to(log: Path) -> Iterator[None]:
 
 
 if __name__ == "__main__":
+    defer_torch()
     serve({"compile": compile_job})

@@ -12,6 +12,10 @@ from typing import TypeVar
 from kgen.evidence.intervals import Ratio
 
 FASTER, SLOWER, INCONCLUSIVE = "faster", "slower", "inconclusive"
+INCOMPLETE = "incomplete"
+UNSOUND = frozenset({"flagged", "failed", "unchecked", "not run", "not measured", "void"})
+"""Words of lines whose time shows nothing."""
+
 FALLBACK, WARM, LESS_EXACT, OUT_OF_REACH = "fallback", "warm", "less exact", "above the ceiling"
 
 

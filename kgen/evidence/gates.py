@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from kgen.evidence.analysis import Aggregate, Analysis
+from kgen.evidence.analysis import UNSOUND, Aggregate, Analysis
 from kgen.evidence.defaults import MAX_REGRESSION, MIN_GAIN
 from kgen.evidence.intervals import Ratio
 
@@ -112,6 +112,12 @@ def _measured(analysis: Analysis) -> Gate:
             told = ", ".join(one.missing[:3]) or "any shape"
             reason = f"{one.candidate} has no ratio at {told}"
             return Gate("measured", 0.0, float(max(1, len(one.missing))), "failed", reason)
+    incumbent = analysis.aggregate_of("incumbent")
+    if incumbent is not None and incumbent.word in UNSOUND:
+        reason = (
+            f"the incumbent {incumbent.candidate} is {incumbent.word}, so its times mean nothing"
+        )
+        return Gate("measured", 0.0, 1.0, "failed", reason)
     return Gate("measured", 0.0, 0.0, "passed", "every shape has a ratio")
 
 

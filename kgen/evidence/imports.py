@@ -145,9 +145,6 @@ def _void(found: Imported) -> str:
 def _row(found: Imported, shape: ImportedShape, role: str, word: str) -> Row:
     time = getattr(shape, role)
     to_baseline = _ratio(found, role, "baseline", [shape])
-    own = word if role == "candidate" else ""
-    if not own:
-        own = role if role == "baseline" else verdict(to_baseline)
     return Row(
         role,
         role,
@@ -157,19 +154,24 @@ def _row(found: Imported, shape: ImportedShape, role: str, word: str) -> Row:
         _ratio(found, role, "incumbent", [shape]),
         None,
         None,
-        own,
+        _word(role, word, to_baseline, _void(found)),
         (),
         found.flags if role == "candidate" else (),
         (),
     )
 
 
+def _word(role: str, word: str, to_baseline: Ratio | None, void: str) -> str:
+    """What a line says: of the judged file its own word, if it has one."""
+    if role == "baseline":
+        return role
+    return (word if role == "candidate" else void and "void") or verdict(to_baseline)
+
+
 def _aggregate(found: Imported, role: str, word: str) -> Aggregate:
     counted = [one for one in found.shapes if getattr(one, role) and one.baseline]
     to_baseline = _ratio(found, role, "baseline", counted)
-    own = word if role == "candidate" else ""
-    if not own:
-        own = role if role == "baseline" else verdict(to_baseline)
+    own = _word(role, word, to_baseline, _void(found))
     missing = tuple(shape.name for shape in found.shapes if shape not in counted)
     to_incumbent = _ratio(found, role, "incumbent", counted)
     return Aggregate(role, role, to_baseline, to_incumbent, missing, own, ())

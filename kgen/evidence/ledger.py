@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kgen.evidence.analysis import Row
+from kgen.evidence.analysis import UNSOUND, Row
 from kgen.evidence.intervals import Ratio
 from kgen.evidence.plain import Misfit, ReadingError, parse
 from kgen.evidence.receipts import Receipt, parse_receipt
@@ -80,6 +80,7 @@ def _attempt(entry: Entry, root: Path) -> Attempt:
     record, aggregate = receipt.record, receipt.analysis.aggregate_of(subject(receipt))
     decision = receipt.decision
     void = receipt.analysis.void and f"void: {receipt.analysis.void}"
+    incomplete = receipt.analysis.incomplete and f"incomplete: {receipt.analysis.incomplete}"
     return Attempt(
         record.started,
         str(entry.path),
@@ -89,7 +90,7 @@ def _attempt(entry: Entry, root: Path) -> Attempt:
         aggregate and aggregate.to_baseline,
         aggregate and aggregate.to_incumbent,
         decision.decision if decision else "measured",
-        decision.reason if decision else void,
+        decision.reason if decision else void or incomplete,
         is_stale(receipt, root),
     )
 
@@ -112,9 +113,8 @@ class Best:
 def best(found: Iterable[Entry], root: Path) -> list[Best]:
     """The fastest at each shape on each device, by time of a call.
 
-    It takes no row of a void run, none that is flagged, failed, unchecked or not measured, none of a stale receipt, and
-    none whose own file has changed since.
-    What a reader should know of a row stays with it in `marks`.
+    It takes no row of a void or an incomplete run, none that is flagged, failed, unchecked or not measured, none of a stale
+    receipt, and none whose own file has changed since. What a reader should know of a row stays with it in `marks`.
     Times of other runs were taken at other moments: a close second may be as fast.
     """
     fastest: dict[tuple[str, str, str], Best] = {}
@@ -125,12 +125,10 @@ def best(found: Iterable[Entry], root: Path) -> list[Best]:
     return [fastest[key] for key in sorted(fastest)]
 
 
-UNSOUND = frozenset({"flagged", "failed", "unchecked", "not run", "not measured", "void"})
-
-
 def _sound(entry: Entry, root: Path) -> Iterator[Best]:
     receipt = entry.receipt
-    if receipt.analysis.void or is_stale(receipt, root):
+    found = receipt.analysis
+    if found.void or found.incomplete or is_stale(receipt, root):
         return
     changed = stale(receipt, root)
     for row in receipt.analysis.rows:

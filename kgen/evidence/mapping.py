@@ -1,7 +1,8 @@
 """The mapping from a remote judge's JSON to an import: where in the answer each thing stands.
 
 A place is a JSON pointer (RFC 6901) such as `/results/0/median`, or `=text` for what the answer does not say. Under `each`
-stands the pointer to a list; the other pointers beside it begin at one of its items.
+stands the pointer to a list or an object; the other pointers beside it begin at one of its items, and `@key` is the key under
+which an item stands in an object.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Any, Literal
 from kgen.evidence.imports import ROLES, UNITS, ImportedCase, ImportedShape, Time
 from kgen.evidence.plain import Misfit, ReadingError, described, read
 
-ITSELF = ""
+ITSELF, KEY = "", "@key"
 
 
 @dataclass(frozen=True)
@@ -153,22 +154,22 @@ class _Reader:
         return "check"
 
     def shapes(self, answer: Any, at: ShapesAt, unit: float) -> Iterator[ImportedShape]:
-        for item, key in self._items(answer, at.each, "shapes.each"):
-            name = self.text(item, at.name, f"shapes.name{key}")
+        for item, key, own in self._items(answer, at.each, "shapes.each"):
+            name = self._named(item, at.name, f"shapes.name{key}", own)
             times = [
                 self._time(item, getattr(at, role), f"shapes.{role}", key, unit) for role in ROLES
             ]
             yield ImportedShape(name, *times)
 
     def cases(self, answer: Any, at: CasesAt) -> Iterator[ImportedCase]:
-        for item, key in self._items(answer, at.each, "cases.each"):
-            name = self.text(item, at.name, f"cases.name{key}")
+        for item, key, own in self._items(answer, at.each, "cases.each"):
+            name = self._named(item, at.name, f"cases.name{key}", own)
             status = self._status(item, at.status, f"cases.status{key}")
             yield ImportedCase(name, status, status in at.passed)
 
     def flags(self, answer: Any, at: FlagsAt) -> Iterator[str]:
-        for item, key in self._items(answer, at.each, "flags.each"):
-            yield self.text(item, at.text, f"flags.text{key}")
+        for item, key, own in self._items(answer, at.each, "flags.each"):
+            yield self._named(item, at.text, f"flags.text{key}", own)
 
     def _status(self, item: Any, place: str, key: str) -> str:
         found = self._at(item, place, key)
@@ -195,12 +196,25 @@ class _Reader:
             return found
         return self._misfit(key, place, found, "a number or null")
 
-    def _items(self, answer: Any, place: str, key: str) -> Iterator[tuple[Any, str]]:
+    def _named(self, item: Any, place: str, key: str, own: str | None) -> str:
+        """A text of an item, or its `own` key."""
+        if place != KEY:
+            return self.text(item, place, key)
+        if own is None:
+            self.misfits.append(
+                Misfit(key, f"{KEY} of an item of a list", "a pointer into the item")
+            )
+        return own or ""
+
+    def _items(self, answer: Any, place: str, key: str) -> Iterator[tuple[Any, str, str | None]]:
+        """Items, how they are called in messages, and their keys in an object."""
         found = self._at(answer, place, key)
         if isinstance(found, list):
-            yield from ((item, f" of item {index}") for index, item in enumerate(found))
+            yield from ((item, f" of item {index}", None) for index, item in enumerate(found))
+        elif isinstance(found, Mapping):
+            yield from ((item, f" of {name!r}", name) for name, item in found.items())
         else:
-            self._misfit(key, place, found, "a list")
+            self._misfit(key, place, found, "a list or an object")
 
     def _at(self, data: Any, place: str, key: str) -> Any:
         if place.startswith("="):

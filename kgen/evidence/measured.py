@@ -164,7 +164,9 @@ def _word(record: Record, one: Candidate, void: str) -> str:
         return "failed"
     if any(_unchecked(record, one)):
         return "unchecked"
-    return one.role if one.role in ("baseline", "again") else void and "void"
+    if one.role in ("baseline", "again"):
+        return one.role
+    return void and "void" or record.incomplete and analysis.INCOMPLETE
 
 
 def _void(record: Record, samples: _Samples) -> str:
@@ -179,6 +181,9 @@ def _void(record: Record, samples: _Samples) -> str:
         return f"the baseline is not sound: {reasons[0]}"
     if again is None:
         return "the baseline was not run a second time"
+    reasons = [*_held(record, again), *_unchecked(record, again)]
+    if reasons:
+        return f"the baseline is not sound in its second run: {reasons[0]}"
     timed = [shape for shape in record.shapes if samples.seconds(baseline.name, shape)]
     if not timed:
         return "the baseline has no times"

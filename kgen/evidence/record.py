@@ -34,6 +34,7 @@ FLAGS: Mapping[str, str] = MappingProxyType(
         "kernel_set_differs": "KG914",
         "crash": "KG915",
         "timeout": "KG916",
+        "patches_measuring": "KG918",
     }
 )
 """What can be held against a candidate, with the code whose page explains it."""
@@ -53,7 +54,8 @@ class Settings:
     `floor` is the half width that no interval is narrower than and `precision` the one at which measuring may stop, both
     as shares of a ratio (0.015 is 1.5 %). `rounds` is the most rounds of a shape, `replays` the recorded ones of a turn.
     `timed` says what a sample is: a replayed CUDA graph, or an eager call where no candidate can be captured. `options`
-    are further ones by name, such as limits of time and memory.
+    are further ones by name, such as limits of time and memory; `problem` is the file or folder that the problem was asked of,
+    empty where the manifest beside the judged file chose it.
     """
 
     floor: float
@@ -237,7 +239,8 @@ class Record:
     """One measuring run. `started` is a UTC time such as 2026-05-31T12:00:00Z.
 
     `sources` holds texts by their SHA-256, so that a receipt proves itself: those of the candidates' files.
-    `incomplete` says why the run ended before everything was measured, and is empty otherwise.
+    `incomplete` says why the run ended before everything was measured, or which shapes of the problem a file was not judged
+    at, and is empty otherwise.
     """
 
     kind: Literal["measurement"]

@@ -12,9 +12,13 @@ from kgen.evidence.receipts import Receipt
 from kgen.evidence.record import FLAGS, Candidate, Failure, Record, Source
 
 ROWS = ("shape", "file", "time", "to baseline", "to incumbent", "of read", "of matmul", "verdict")
-AGGREGATES = ("geometric mean of all shapes", "to baseline", "to incumbent", "verdict")
+AGGREGATES = ("geometric mean of these shapes", "to baseline", "to incumbent", "verdict")
 GATES = ("gate", "required", "found", "status", "why")
 
+OWN_WORD = (
+    "WARNING: that manifest also says the shapes, what is tolerated, the gates that the command line does not, and which "
+    "shapes the fallback serves; for a file that is not yours, name a bundle of your own with --problem"
+)
 MOST_TOLD = 240
 """Letters of a failure that is not of the judged file."""
 
@@ -48,6 +52,7 @@ def _told_by(record: Record | Imported) -> Iterator[str]:
         return
     where, clocks = record.environment, record.environment.clocks
     yield f"{record.problem.name}, measured {record.started} with seed {record.seed}"
+    yield from _problem(record)
     yield (
         f"{where.device}, {where.sms} SMs, {where.l2_bytes / 1e6:.0f} MB L2, "
         f"{_mhz(clocks.before.sm_mhz)} SM and {_mhz(clocks.before.memory_mhz)} memory clock before, "
@@ -59,6 +64,19 @@ def _told_by(record: Record | Imported) -> Iterator[str]:
     yield _source(record.source)
     for one in record.candidates:
         yield f"{one.name}: {one.file}, bytes {one.bytes_sha256[:12]}, core {one.core_sha256[:12]}"
+
+
+def _problem(record: Record) -> Iterator[str]:
+    """Who chose what is computed; receipts of before this was recorded say nothing."""
+    asked, name = record.settings.options.get("problem"), record.problem.name
+    if asked:
+        yield f"problem {name} ({record.problem.module}), chosen with --problem {asked}"
+    elif asked is not None:
+        judged = record.of_role("candidate")
+        chosen = "the judged file's" if judged else "the baseline's"
+        yield f"problem {name} ({record.problem.module}), chosen by {chosen} own manifest"
+        if judged:
+            yield OWN_WORD
 
 
 def _source(source: Source) -> str:
@@ -99,8 +117,12 @@ def _words(one: Row | Aggregate, more: Sequence[str]) -> str:
 
 
 def _limits(record: Record | Imported) -> Iterator[str]:
-    """What the device reached in the same run."""
+    """What the device reached in the same run, and what ratios and intervals are."""
     if isinstance(record, Imported):
+        yield (
+            "ratios of the judge's medians; intervals combine those that it tells, whatever their level, as if errors were "
+            f"independent, never narrower than {record.floor:.1%} either way"
+        )
         return
     limits = record.limits
     told = (
@@ -135,7 +157,7 @@ def _held(record: Record | Imported, analysis: Analysis) -> Iterator[str]:
         yield from (f"case {one.name}: {one.status}" for one in record.cases if not one.passed)
         return
     if record.incomplete:
-        yield f"incomplete: {record.incomplete}"
+        yield f"INCOMPLETE, no file is promoted: {record.incomplete}"
     for one in record.candidates:
         if one.unavailable:
             yield f"{one.name} did not run: {one.unavailable}"

@@ -72,7 +72,11 @@ def _parser() -> argparse.ArgumentParser:
             "--peer", action="append", dest="peers", metavar="FILE", help="shown, never gated"
         )
         one.add_argument("--problem", metavar="FILE", help="a bundle, or a Python file")
-        one.add_argument("--shapes", metavar="TEXT", help="part of the names of those to measure")
+        one.add_argument(
+            "--shapes",
+            metavar="TEXT",
+            help="part of the names of those to measure; such a judgement is incomplete",
+        )
         for name, help in HELP.items():
             kind = int if name in ("seed", "rounds", "replays") else float
             one.add_argument(f"--{name.replace('_', '-')}", type=kind, help=help)

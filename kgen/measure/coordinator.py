@@ -28,6 +28,9 @@ MEMORY_SHARE = 1.8
 """Of the device's memory, what all processes together may take: they hold their most at different moments. One alone may
 take half of it."""
 
+MOST_NAMED = 6
+"""Of the shapes that are left out."""
+
 INTERRUPTED = "interrupted"
 """Why a record is incomplete whose run a person ended."""
 
@@ -52,6 +55,16 @@ def measure(
     return run.gathered.record(incomplete)
 
 
+def left_out(shapes: Sequence[dict[str, Any]], kept: Sequence[dict[str, Any]]) -> str:
+    """Why a judgement of the shapes `kept` is none of the file, which may lose at the others; empty if none is left out."""
+    names = [shape["name"] for shape in shapes if shape not in kept]
+    if not names:
+        return ""
+    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    told = ", ".join(names[:MOST_NAMED]) + more
+    return f"only {len(kept)} of {len(shapes)} shapes were asked for, without {told}"
+
+
 class Run:
     """The members of a run and what has come of it."""
 
@@ -64,6 +77,7 @@ class Run:
         self._members: list[Member] = []
         self._eager = False
         self._spent: dict[Member, bool] = {}
+        self._left_out = ""
 
     def run(self) -> str:
         """Why it is incomplete; empty if it is not."""
@@ -76,7 +90,7 @@ class Run:
                 return "the baseline could not be measured"
             self._shape(shape, number, len(shapes))
         self._clock("after")
-        return ""
+        return self._left_out
 
     def close(self) -> None:
         """Ends every process."""
@@ -118,6 +132,8 @@ class Run:
         if not kept:
             names = ", ".join(shape["name"] for shape in shapes)
             raise NoRun(f"no shape is named {self._request.shapes!r}; there are {names}")
+        if any(one.role == "candidate" for one in self._members):
+            self._left_out = left_out(shapes, kept)
         return kept
 
     def _ceilings(self) -> None:

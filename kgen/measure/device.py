@@ -66,7 +66,9 @@ class Device(Protocol):
         """While active, calls go to the stream that measuring uses."""
 
     def launches(self, operators: bool) -> AbstractContextManager[list[str]]:
-        """While active, collects names of what is launched: Triton kernels, and with `operators` those of torch."""
+        """While active, collects what is launched: Triton kernels with their grids, and with `operators` those of torch
+        with the sizes of their tensors.
+        """
 
     def hurried(
         self, stage: Callable[[], None], call: Callable[[], T], keep: Callable[[T], object]

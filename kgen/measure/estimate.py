@@ -1,4 +1,4 @@
-"""What can be said of a call without measuring it: what it must move, and how fast a device reads at best."""
+"""What can be said of a call without measuring it: what it must move, and how fast a device reads from memory at best."""
 
 from __future__ import annotations
 
@@ -11,12 +11,14 @@ from kgen.measure.task import Task
 if TYPE_CHECKING:
     from kgen.devices import Device
 
-NOTE = "static estimate, not a measurement: compulsory bytes at the read rate of {device} ({basis})"
+NOTE = "static estimate, not a measurement: compulsory bytes at the read rate of {device} ({basis}), nothing in a cache"
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """Of one workload. No call takes less than `seconds`; what it really takes also depends on its `launches`."""
+    """Of one workload. No call whose inputs come from memory takes less than `seconds`; one that finds them in a cache may.
+    What it really takes also depends on its `launches`.
+    """
 
     shape: str
     regime: str

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import subprocess
 import time
@@ -13,10 +14,10 @@ from typing import Any
 import kgen
 from kgen.evidence.record import KIND, SCHEMA, Record, read_record
 from kgen.evidence.sources import core_of
-from kgen.measure.candidate import source_of
+from kgen.measure.candidate import SUBMISSION, source_of
 from kgen.measure.member import Lost, Member
 from kgen.measure.request import Request
-from kgen.measure.task import Task
+from kgen.measure.task import MANIFEST, Task
 
 NO_CLOCK = {"sm_mhz": None, "memory_mhz": None}
 
@@ -90,7 +91,8 @@ class Gathered:
 
     def record(self, incomplete: str) -> Record:
         """All of it. Raises `ReadingError` if it does not fit together, which would be a mistake of ours."""
-        request, manifest = self._request, self._task.manifest
+        request = self._request
+        manifest = _manifest(source_of(request.candidate))
         environment = {**self.environment, "clocks": self._clocks}
         plain = {
             "kind": KIND,
@@ -108,6 +110,7 @@ class Gathered:
                     "budget": request.budget,
                     "timeout": request.timeout,
                     "host_gib": request.host_gib,
+                    "problem": _named(Path(request.problem).resolve()) if request.problem else "",
                     "shapes": request.shapes,
                     "device": request.device,
                 },
@@ -137,6 +140,12 @@ class Gathered:
             "incomplete": incomplete,
         }
         return read_record(plain)
+
+
+def _manifest(file: Path) -> Mapping[str, Any]:
+    """The manifest of a bundle's file, which says what it was rendered from; empty for any other file."""
+    path = file.with_name(MANIFEST)
+    return json.loads(path.read_text()) if file.name == SUBMISSION and path.is_file() else {}
 
 
 def _module(module: str) -> str:

@@ -85,7 +85,7 @@ class Gpu:
 
     @contextlib.contextmanager
     def launches(self, operators: bool) -> Iterator[list[str]]:
-        with recorded(JITFunction) as kernels:
+        with recorded(JITFunction, grids=True) as kernels:
             if not operators:
                 yield kernels
                 return

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from kgen.evidence.gates import Requirements
 from kgen.evidence.plain import ReadingError
@@ -16,6 +17,9 @@ from kgen.measure.request import Request, RequestError
 from kgen.measure.task import find_task
 from kgen.runner.bundle import BundleError
 from kgen.runner.problem import ProblemError
+
+if TYPE_CHECKING:
+    from kgen.evidence.receipts import Receipt
 
 GOOD, FINDINGS, NOTHING, INTERRUPTED = 0, 1, 2, 130
 
@@ -103,15 +107,16 @@ def concluded(record: Record, out: Path | None, requirements: Requirements) -> O
         return Outcome(NOTHING, tuple(raw(record)), path, record, problem)
     path = write(out, found) if out else None
     lines = [*report(found), *([f"receipt {path}"] if path else [])]
-    return Outcome(_code(record, found.decision), tuple(lines), path, record)
+    return Outcome(_code(record, found), tuple(lines), path, record)
 
 
-def _code(record: Record, decision: object) -> int:
+def _code(record: Record, found: Receipt) -> int:
     if record.incomplete == INTERRUPTED_RUN:
         return INTERRUPTED
-    if decision is None:
-        return FINDINGS if record.flags or record.failures or record.incomplete else GOOD
-    return GOOD if decision.decision == "promoted" else FINDINGS
+    if found.decision is None:
+        told = record.flags or record.failures or record.incomplete or found.analysis.void
+        return FINDINGS if told else GOOD
+    return GOOD if found.decision.decision == "promoted" else FINDINGS
 
 
 def _keep(record: Record, out: Path | None) -> Path:
@@ -134,4 +139,6 @@ def raw(record: Record) -> list[str]:
             told = f"{median(taken) * 1e6:10.2f} us" if taken else "not measured"
             lines.append(f"{shape.name:40} {one.role:10} {one.name:30} {told}")
     lines += [f"{one.candidate}: {one.flag}: {one.message}" for one in record.flags]
+    lines += [f"{one.candidate}: {one.what}: {one.message}" for one in record.failures]
+    lines += [f"incomplete: {record.incomplete}"] if record.incomplete else []
     return lines

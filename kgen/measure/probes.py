@@ -190,6 +190,6 @@ def _growths(held: Sequence[int]) -> Iterator[int]:
 
 
 def listed(names: Sequence[str]) -> str:
-    """Names of launches, for a message."""
+    """Names, such as those of launches, for a message."""
     shown = ", ".join(names[:6]) or "nothing"
     return shown if len(names) <= 6 else f"{shown} and {len(names) - 6} more"

@@ -13,7 +13,8 @@ from kgen.measure.candidate import Candidate
 from kgen.measure.compiles import Compiles
 from kgen.measure.device import Device, NotCapturable, make_device
 from kgen.measure.graph import DISTINCT, Calls
-from kgen.measure.probes import Findings, examine
+from kgen.measure.patches import Patches
+from kgen.measure.probes import Findings, examine, listed
 from kgen.measure.sets import bytes_of, copies, rotation
 from kgen.measure.task import find_task
 from kgen.measure.trial import Query, Trial
@@ -35,6 +36,8 @@ class Session:
         self._trial: Trial | None = None
         self._calls: Calls | None = None
         self._compiled = 0
+        self._patches: Patches | None = None
+        self._exchanged: dict[str, None] = {}
 
     def verbs(self) -> dict[str, Callable[[dict, Emit], dict]]:
         """What a worker serves."""
@@ -95,6 +98,7 @@ class Session:
     def load(self, payload: dict[str, Any], emit: Emit) -> dict[str, Any]:
         """Takes `file` and whether others are `compared` with it; gives what the file says of itself, having warmed it up."""
         self._compiles = Compiles(kernels=self._device.torch.type == "cuda")
+        self._patches, self._exchanged = Patches(), {}
         self._candidate = Candidate(payload["file"], self._task.form, payload["compared"])
         unavailable = self._candidate.unavailable()
         if not unavailable:
@@ -112,6 +116,7 @@ class Session:
 
         `spent` says that a capture failed, after which a process is better not used for another shape.
         """
+        self._look()
         seed = payload["seed"]
         case = self._cases[payload["shape"]]
         self._trial = Trial(self._candidate, self._asker, self._device, case, self._compiles)
@@ -129,6 +134,7 @@ class Session:
             if self._candidate.claims_capture(case.regime):
                 found.flag(refused.flag, str(refused))
                 found.flag("not_capturable", str(refused))
+        self._tell_exchanged(found)
         return {**answer, "spent": self._calls is None, **_plain(found)}
 
     def _capture(self, first: Query, payload: dict[str, Any], found: Findings) -> dict[str, Any]:
@@ -156,9 +162,21 @@ class Session:
         if late:
             found.flag("compiles_while_timed", f"{late} compilations after warming up")
 
+    def _look(self) -> None:
+        """Keeps what is exchanged at this moment: a file can put it back later."""
+        self._exchanged.update(dict.fromkeys(self._patches.found()))
+
+    def _tell_exchanged(self, found: Findings) -> None:
+        self._look()
+        if self._exchanged:
+            told = f"since the file was loaded, {listed(tuple(self._exchanged))} was exchanged"
+            found.flag("patches_measuring", told)
+
     def turn(self, payload: dict[str, Any], emit: Emit) -> dict[str, Any]:
         """Takes `replays`; gives seconds a call for each."""
-        return {"seconds": self._calls.turn(payload["replays"])}
+        seconds = self._calls.turn(payload["replays"])
+        self._look()
+        return {"seconds": seconds}
 
     def end(self, payload: dict[str, Any], emit: Emit) -> dict[str, Any]:
         """Takes `seed`; gives checks and flags from after the timing, and forgets the shape."""
@@ -180,6 +198,7 @@ class Session:
                 query, judged = replayed
                 right = judged.flag and not eager.flag
                 found.check(query, replace(judged, flag="wrong_on_replay") if right else judged)
+        self._tell_exchanged(found)
         self._trial = self._calls = None
         if self._device.torch.type == "cuda":
             torch.cuda.empty_cache()

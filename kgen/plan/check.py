@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from itertools import groupby
 
-from kgen.algebra import Status
+from kgen.algebra import Certificate, Status
+from kgen.algebra.second import Confirm, at_once
 from kgen.diagnostics import Diagnostic, Severity
 from kgen.plan.decide import finding, prove
 from kgen.plan.kernels import contiguous_stride
 from kgen.plan.model import Plan, RegimePlan
 from kgen.plan.obligation import Obligation
 from kgen.plan.places import places
-from kgen.plan.statements import statements
+from kgen.plan.statements import Statement, statements
+
+DISPUTED = "one checker accepts the certificate and sympy does not: a mistake in kgen"
+Proved = tuple[RegimePlan, Statement, Obligation]
 
 
 @dataclass(frozen=True)
@@ -32,13 +37,29 @@ class Checked:
 
 def check(plan: Plan) -> Checked:
     """Proves what can be proved of a plan without rendering it."""
+    return begin(plan, at_once)()
+
+
+def begin(plan: Plan, confirm: Confirm) -> Callable[[], Checked]:
+    """The same, while sympy's confirmation, which `confirm` asks for, is on its way: what is returned waits for it."""
+    proved = [
+        (regime, statement, prove(plan, regime, statement))
+        for regime in plan.regimes
+        if regime.template is not None
+        for statement in statements(plan, regime)
+    ]
+    answer = confirm([one for _, _, obligation in proved for one in obligation.certificates])
+    return lambda: _checked(plan, proved, frozenset(answer.result()))
+
+
+def _checked(plan: Plan, proved: Iterable[Proved], refused: frozenset[Certificate]) -> Checked:
+    """Everything of a plan, where sympy does not confirm the certificates `refused`."""
     obligations: list[Obligation] = []
     findings: list[Diagnostic] = []
-    for regime in plan.regimes:
-        if regime.template is None:
-            continue
-        for statement in statements(plan, regime):
-            obligation = prove(plan, regime, statement)
+    for regime, group in groupby(proved, key=lambda one: one[0]):
+        for _, statement, obligation in group:
+            if not refused.isdisjoint(obligation.certificates):
+                obligation = replace(obligation, status=Status.UNKNOWN, evidence=DISPUTED)
             obligations.append(obligation)
             if obligation.status is not Status.PROVED:
                 findings.append(finding(plan, regime, statement, obligation))

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from kgen.algebra import Certificate, Status
+from kgen.algebra.second import Answer, Confirm, at_once
 from kgen.plan.model import Plan
 from kgen.plan.obligation import Obligation as HostObligation
 from kgen.prove.frontend import Frontend
@@ -63,12 +64,14 @@ def prove(
     manifest: Mapping[str, Any] | None = None,
     *,
     frontend: Frontend | None = None,
+    confirm: Confirm = at_once,
     timeout: float = TIMEOUT,
 ) -> Proof:
     """Proves the text of an emitted file against the plan it was made from. No GPU is needed.
 
     `manifest` tells how small calls of the file are made, on which what is not proved is tried. `frontend` is one that
-    was started before, and is closed here; `timeout` is for it, in seconds. Raises KgenError (KG601) without Triton.
+    was started before, and is closed here; `timeout` is for it, in seconds. `confirm` is whom to ask for the second opinion
+    on proofs. Raises KgenError (KG601) without Triton.
     """
     with frontend or Frontend() as frontend, ThreadPoolExecutor(1) as beside:
         module, replayer = Module(text), Replayer(text, plan, manifest)
@@ -89,7 +92,8 @@ def prove(
         lowered, narrowed = (one.result() for one in lowering)
         functions, refused = readable(lowered)
         narrow_functions, _ = readable(narrowed)
-        found: list[Obligation] = [*missing, *refused, _rechecked("", proofs, (), HOST)]
+        found: list[Obligation] = [*missing, *refused]
+        asked = [_Asked(len(found), "", HOST, (), confirm(proofs))]
         found += machine_order(frontend, text, plan.targets, worlds, functions, needed, timeout)
     seen: list[MaskVerdict] = []
     certificates: list[Certificate] = []
@@ -101,12 +105,14 @@ def prove(
             if kernels:
                 proof = _proved(one, kernels)
                 found += replayer.refuted(one, proof.obligations)
-                function = one.launcher.function
-                found.append(_rechecked(function, proof.certificates, proof.shared))
+                answer = confirm(proof.certificates)
+                asked.append(_Asked(len(found), one.launcher.function, "", proof.shared, answer))
                 seen += proof.masks
                 certificates += proof.certificates
         worlds = list(cases(plan, launchers, module))  # a proof leaves its variables in a space
     found += _unreached(launchers, found)
+    for one in reversed(asked):
+        found.insert(one.place, one.obligation())
     found += list(replayer.unstated(launchers, found))
     return Proof(host, tuple(_merged(found)), tuple(_idle(seen)), tuple(certificates))
 
@@ -154,27 +160,27 @@ def _kernels(
     return [choice[min(number, len(choice) - 1)] for choice in choices]
 
 
-def _rechecked(
-    launcher: str,
-    certificates: Sequence[Certificate],
-    shared: tuple[Certificate, ...],
-    kernel: str = "",
-) -> Obligation:
-    """Every certificate of a world followed once more, by code that shares nothing with what found it.
-
-    The obligation names those that all others rest on.
+@dataclass(frozen=True)
+class _Asked:
+    """Every certificate of a world, or of the host code, on its way to be followed by code that shares nothing with what
+    found it. `place` is where the result belongs among the obligations; all of those rest on the certificates `shared`.
     """
-    from kgen.algebra.sympy_check import refused
 
-    failed = refused(certificates)
-    says = "sympy's expansion confirms every proof"
-    if failed:
-        evidence = f"{len(failed)} are not confirmed, the first of {failed[0].goal}"
-        return Obligation(launcher, kernel, CERTIFICATES, says, Status.UNKNOWN, evidence)
-    evidence = "each certificate was followed again by code of its own"
-    return Obligation(
-        launcher, kernel, CERTIFICATES, says, Status.PROVED, evidence, certificates=shared
-    )
+    place: int
+    launcher: str
+    kernel: str
+    shared: tuple[Certificate, ...]
+    answer: Answer
+
+    def obligation(self) -> Obligation:
+        """What came of it."""
+        named = (self.launcher, self.kernel, CERTIFICATES, "sympy's expansion confirms every proof")
+        failed = self.answer.result()
+        if failed:
+            evidence = f"{len(failed)} are not confirmed, the first of {failed[0].goal}"
+            return Obligation(*named, Status.UNKNOWN, evidence)
+        evidence = "each certificate was followed again by code of its own"
+        return Obligation(*named, Status.PROVED, evidence, certificates=self.shared)
 
 
 def _not_followed(error: LauncherError) -> Obligation:

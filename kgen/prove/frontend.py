@@ -66,10 +66,10 @@ class Frontend:
 
     @classmethod
     @contextlib.contextmanager
-    def ahead(cls, wanted: bool) -> Iterator[Self | None]:
-        """A worker that imports Triton while the plan is checked; None where it is not `wanted`, or there is no Triton."""
+    def ahead(cls) -> Iterator[Self | None]:
+        """A worker that imports Triton while the plan is checked; None where there is no Triton."""
         try:
-            found = cls() if wanted else None
+            found = cls()
         except KgenError:
             found = None
         with found or contextlib.nullcontext():

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-import torch  # noqa: F401: the files import it, and nobody waits for this process yet
 import triton
 from triton._C.libtriton import ir
 from triton.compiler import ASTSource, make_backend
 
-from kgen.compile.loading import load
+from kgen.compile.loading import defer_torch, load
 from kgen.compile.standin import gpu_target, stand_in
 from kgen.devices import target as find_target
 from kgen.worker import serve
@@ -88,4 +87,5 @@ def _options(signature: dict) -> dict[str, object]:
 
 
 if __name__ == "__main__":
+    defer_torch()
     serve({"lower": lower, "assemble": assemble})

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from kgen.diagnostics import Diagnostic, Place, Severity
 
 if TYPE_CHECKING:
+    from kgen.algebra.second import Confirm
     from kgen.make import Made
     from kgen.plan.templates import Templates
     from kgen.prove.check import Proof
@@ -42,13 +43,14 @@ def verdicts(
     file: str,
     with_evidence: bool = False,
     frontend: Frontend | None = None,
+    confirm: Confirm | None = None,
 ) -> Verdicts:
     """What is proved of `text`, a file that was made from `spec`, or changed since then.
 
     `rendered` is the file as it was made; `file` is how people call this one. With `cache`, a folder, what was proved
     before is read from there, and neither Triton nor the proof engine is loaded. That keeps no certificates, so
     `with_evidence` proves the file anew; of what is no Python there is none. `frontend` may be one that was started
-    before. Raises KgenError without Triton.
+    before, `confirm` is whom to ask for the second opinion on proofs. Raises KgenError without Triton.
     """
     from kgen.prove.frontend import triton_version
     from kgen.prove.origins import template_lines
@@ -63,7 +65,7 @@ def verdicts(
     kept = None if folder is None or with_evidence else find(folder, key, text)
     evidence = None
     if kept is None:
-        kept, proof = _proved(spec, templates, text, manifest, frontend)
+        kept, proof = _proved(spec, templates, text, manifest, frontend, confirm)
         if with_evidence:
             from kgen.prove.evidence import evidence_of
 
@@ -92,8 +94,10 @@ def _proved(
     text: str,
     manifest: Mapping[str, Any],
     frontend: Frontend | None,
+    confirm: Confirm | None,
 ) -> tuple[Mapping[str, Any], Proof]:
     """The record of a file, and the proof that it tells of; the obligations of both are in one order."""
+    from kgen.algebra.second import at_once
     from kgen.plan.build import build
     from kgen.prove.check import prove
     from kgen.prove.promises import promises
@@ -103,7 +107,7 @@ def _proved(
 
     plan = build(spec, templates)
     made = launchers(plan, workshop(templates))
-    proof = prove(plan, made, text, manifest, frontend=frontend)
+    proof = prove(plan, made, text, manifest, frontend=frontend, confirm=confirm or at_once)
     obligations = [*_host(proof, made), *_kernels(proof, made, manifest)]
     waived = waive(obligations, list(claims(plan, made)), text)
     for number, reason in waived.reasons.items():

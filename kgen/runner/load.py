@@ -12,6 +12,9 @@ from types import ModuleType
 
 from kgen.runner.bundle import Bundle
 
+LOADED = "kgen_submission_"
+"""How the names of modules begin that were loaded from a file."""
+
 _count = itertools.count()
 
 
@@ -27,7 +30,7 @@ def load_file(path: Path) -> ModuleType:
     within a second would be answered by the old bytecode.
     """
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
-    name = f"kgen_submission_{digest[:16]}_{next(_count)}"
+    name = f"{LOADED}{digest[:16]}_{next(_count)}"
     sys.dont_write_bytecode = True
     spec = importlib.util.spec_from_file_location(name, path)
     module = importlib.util.module_from_spec(spec)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from kgen.diagnostics import Diagnostic, KgenError, Place
@@ -80,15 +80,18 @@ class Declared:
 
         return ByKeys(keys_of(self._variant, map(expression, texts)), self._first, compute)
 
-    def _numbers(self, candidate: Candidate, shape: Shape):
+    def _numbers(self, candidate: Candidate, shape: Shape) -> Callable[[str], int]:
+        """What gives an expression's value for a candidate at a shape. Raises KgenError (KG859)."""
         known: dict[str, Value] = {**self._constants, **shape.axes}
         known.update((self._names[k], v) for k, v in candidate.settings if k in self._names)
+        for name, derived in self._variant.let.items():
+            try:
+                known[name] = evaluate(chosen(derived, known), known)
+            except EvalError as error:
+                raise KgenError([self._no_value(name, shape, error)]) from None
 
         def number(text: str) -> int:
             try:
-                for name, derived in self._variant.let.items():
-                    if name not in known:
-                        known[name] = evaluate(chosen(derived, known), known)
                 return evaluate(expression(text), known)
             except EvalError as error:
                 raise KgenError([self._no_value(text, shape, error)]) from None

@@ -35,7 +35,7 @@ class Planner:
 
 
 def with_settings(spec: Spec, index: int, candidate: Candidate) -> Spec:
-    """The spec with a candidate's settings in the regime `index`; places stay those of the spec."""
+    """The spec with a candidate's settings in the regime `index`; places and the hash stay those of the spec."""
     sections: dict[str, dict[str, object]] = {name: {} for name in SECTIONS}
     for key, value in candidate.settings:
         section, _, name = key.partition(".")

@@ -7,14 +7,15 @@ proved (`Rules.unproved`) only for a candidate that is to be rendered.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import partial
 
 from kgen.algebra import Status
+from kgen.algebra.second import at_once
 from kgen.diagnostics import KgenError, Place, Severity
 from kgen.expr import Expr
-from kgen.plan.check import never_aligned
+from kgen.plan.check import DISPUTED, never_aligned
 from kgen.plan.corners import refuted
 from kgen.plan.decide import prove
 from kgen.plan.model import Plan
@@ -64,7 +65,7 @@ class Rules:
         self._axes = axes
         variant = templates.find(plan.family.name, axes.variant).variant
         first = next(candidates(axes))
-        always = keys_of(variant, structure(variant))
+        always = keys_of(variant, _structure(variant))
         room = [expression(text) for one in variant.scratch.values() for text in one.dims.values()]
         self._unplanned = ByKeys(always, first, self._why_unplanned)
         self._asked = ByKeys(always | keys_of(variant, room), first, self._identities)
@@ -117,24 +118,26 @@ class Rules:
 
     def _why_open(self, statement: Statement, place: Place, one: Candidate) -> Reason | None:
         obligation = prove(self._planner.plan, self._planner.regime(one), statement)
-        if obligation.status is Status.PROVED:
+        proved = obligation.status is Status.PROVED
+        if proved and not at_once(obligation.certificates).result():
             return None
-        return Reason(statement.says, f"not proved: {obligation.evidence}", place)
+        left = DISPUTED if proved else obligation.evidence
+        return Reason(statement.says, f"not proved: {left}", place)
 
     def _identities(self, candidate: Candidate) -> frozenset[Identity]:
         """The statements that have to hold: some have not where offsets have 64 bits."""
         regime = self._planner.regime(candidate)
         return frozenset(map(identity_of, statements(self._planner.plan, regime)))
 
-    def _place(self, keys: Iterable[str]) -> Place:
-        """The swept key that decides most, or else the regime."""
-        swept = [key for key in self._axes.swept if key in keys]
-        if swept:
-            return self._axes.places[swept[-1]]
+    def _place(self, keys: Set[str]) -> Place:
+        """Where one of the keys got its values, a swept one if there is one; or else the regime."""
+        decisive = [key for key in self._axes.swept if key in keys] or sorted(keys)
+        if decisive:
+            return self._axes.places[decisive[-1]]
         return self._planner.plan.spec.place("regimes", self._axes.index)
 
 
-def structure(variant: Variant) -> Iterator[Expr]:
+def _structure(variant: Variant) -> Iterator[Expr]:
     """The expressions that decide whether a regime has a plan, and for which tensors: not how large anything is.
 
     A parameter that stands alone always has its value, so it decides nothing there.
@@ -151,11 +154,11 @@ def structure(variant: Variant) -> Iterator[Expr]:
     yield from map(expression, texts)
 
 
-def prune(rules: Rules, candidates: Iterable[Candidate]) -> Pruned:
+def prune(rules: Rules, space: Iterable[Candidate]) -> Pruned:
     """The candidates that break no rule that is known without a proof, and how many each rule drops."""
     survivors: list[Candidate] = []
     dropped: dict[Reason, list[Candidate]] = {}
-    for candidate in candidates:
+    for candidate in space:
         reason = rules.broken(candidate)
         if reason is None:
             survivors.append(candidate)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from kgen.diagnostics import KgenError
+from kgen.diagnostics import Diagnostic, KgenError
 from kgen.plan.build import build
 from kgen.plan.model import Plan
 from kgen.plan.templates import Templates
@@ -30,8 +30,8 @@ class Ranking:
     shapes: tuple[Shape, ...]
     ranked: tuple[Ranked, ...]
     dropped: tuple[Dropped, ...]
-    rules: dict[str, Rules]
-    models: dict[str, CostModel]
+    rules: Mapping[str, Rules]
+    models: Mapping[str, CostModel]
     plan: Plan
 
     def by_estimate(self, shape: str) -> list[Ranked]:
@@ -53,11 +53,13 @@ class Ranking:
 def rank(spec: Spec, templates: Templates, axes: Sequence[Axes]) -> Ranking:
     """The ranking of one regime, whose axes under each variant these are. Nothing is rendered.
 
-    Raises KgenError: KG857 where no workload runs in the regime, KG856 where every candidate is dropped, the spec's own
+    Raises ValueError for axes of several regimes, and KgenError: KG857 where no workload runs in the regime, KG856 where every candidate is dropped, the spec's own
     problems as `kgen.plan.build.build`.
     """
+    regime, *others = {one.regime for one in axes}
+    if others:
+        raise ValueError("these are the axes of several regimes: rank one at a time")
     plan = build(spec, templates)
-    regime = axes[0].regime
     asked = shapes(plan, regime)
     rules = {one.variant: Rules(plan, one, templates) for one in axes}
     models = {one.variant: CostModel(plan, one, templates, asked) for one in axes}
@@ -90,7 +92,7 @@ def interleaved(orders: Sequence[Sequence[Ranked]]) -> Iterator[Ranked]:
                 yield one
 
 
-def _nothing_left(plan: Plan, axes: Axes, size: int, dropped: Sequence[Dropped]):
+def _nothing_left(plan: Plan, axes: Axes, size: int, dropped: Sequence[Dropped]) -> Diagnostic:
     told = "; ".join(f"{one.count} by `{one.rule}` ({one.why})" for one in dropped)
     message = f"all {size} candidates of regime {axes.regime} are dropped: {told}"
     found = plan.spec.diagnostic("KG856", message, hint="widen the axes that these rules name")

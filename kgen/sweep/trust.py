@@ -25,12 +25,13 @@ LEAST = 10
 class Confirmation:
     """What one receipt shows at one shape: of `candidates`, the measured best was the `place`th by estimate, from 1.
 
-    `variant` is a template such as `attention/split_k`; `model` is `model_of` when the estimates were made;
-    `correlation` is Spearman's, between estimated and measured times.
+    `variant` is a template such as `attention/split_k`; `model` is `model_of` when the estimates were made, `compiled`
+    whether they used what the compiler said; `correlation` is Spearman's, between estimated and measured times.
     """
 
     variant: str
     model: str
+    compiled: bool
     receipt: str
     device: str
     shape: str
@@ -61,14 +62,16 @@ class Trust:
 def trusted(
     template: Template,
     recorded: Iterable[Confirmation],
+    *,
+    compiled: bool = True,
     fitted_to: frozenset[str] = cost.FITTED_TO,
 ) -> Trust:
     """Whether the measured best lay in the top 10 % by estimate, in every recorded comparison that counts.
 
-    Those count that are of this variant by today's model, have 10 candidates at least, and come from receipts that the
-    model was not fitted to. Where none counts, nothing is confirmed.
+    Those count that are of this variant by today's model, of kernels that were `compiled` or of none that were, have
+    10 candidates at least, and come from receipts that the model was not fitted to. Where none counts, nothing is confirmed.
     """
-    own = [one for one in recorded if one.variant == template.name]
+    own = [one for one in recorded if (one.variant, one.compiled) == (template.name, compiled)]
     today = [one for one in own if one.model == model_of(template)]
     counted = [one for one in today if one.receipt not in fitted_to and one.candidates >= LEAST]
     missed = [one for one in counted if one.place > TOP * one.candidates]
@@ -101,24 +104,43 @@ def confirmation(
 ) -> Confirmation:
     """What measured seconds show of the estimates of one shape.
 
-    `ranked` are the candidates of the variant with their estimates from before anything was compiled; those that were
-    not measured do not count. Raises ValueError where fewer than two were.
+    `ranked` are the candidates of the variant, all with estimates from before compiling or all from after; those that
+    were not measured do not count. Raises ValueError where fewer than two were, and where some are compiled and some not.
     """
-    from scipy.stats import spearmanr
-
     order = [one for one in by_estimate(ranked, shape) if one.candidate in measured]
     if len(order) < 2:
         raise ValueError(f"{len(order)} candidates were measured at {shape}, which shows no order")
+    kinds = {one.at(shape).compiled for one in order}
+    if len(kinds) > 1:
+        raise ValueError(f"some estimates at {shape} are of compiled kernels and some are not")
     seconds = [measured[one.candidate] for one in order]
     # equal estimates are one place: that of the last of them
     best = order[seconds.index(min(seconds))].at(shape).seconds
     place = sum(one.at(shape).seconds <= best for one in order)
-    found = spearmanr([one.at(shape).seconds for one in order], seconds).statistic
-    correlation = 0.0 if found != found else float(found)
+    correlation = _correlation([one.at(shape).seconds for one in order], seconds)
     model = model_of(template)
     return Confirmation(
-        template.name, model, receipt, device, shape, len(order), place, correlation
+        template.name, model, kinds.pop(), receipt, device, shape, len(order), place, correlation
     )
+
+
+def listed(ranked: Sequence[Ranked], shape: str, trust: Mapping[str, Trust]) -> list[Ranked]:
+    """Candidates as they may be shown: those of confirmed variants by estimate, then the others in the space's order.
+
+    `trust` has each variant's.
+    """
+    shown = [one for one in ranked if trust[one.candidate.variant].confirmed]
+    hidden = [one for one in ranked if not trust[one.candidate.variant].confirmed]
+    return [*by_estimate(shown, shape), *hidden]
+
+
+def _correlation(estimated: Sequence[float], measured: Sequence[float]) -> float:
+    """Spearman's; 0 where one of the two has no order."""
+    if len(set(estimated)) < 2 or len(set(measured)) < 2:
+        return 0.0
+    from scipy.stats import spearmanr
+
+    return float(spearmanr(estimated, measured).statistic)
 
 
 def confirmations(path: Path = RECORDED) -> tuple[Confirmation, ...]:

@@ -113,6 +113,20 @@ def test_a_committed_file_raises_no_flag_at_its_workloads(workers, bundle):
         assert times
 
 
+@pytest.mark.parametrize("file", sorted((FILES / "patches").glob("*.py")), ids=named)
+def test_a_file_that_exchanges_what_measures_it_is_flagged(file):
+    """In a process of its own, which is of no use afterwards."""
+    member = Member("candidate", "file", str(file), LIMITS)
+    problem = str(FILES / "problem.py")
+    try:
+        opened = {"device": GPU, "memory_share": LIMITS.memory_share, "task": [problem, problem]}
+        member.ask("open", opened)
+        flags, _, _ = judged(lambda _, *asked: member.ask(*asked), FILES / "problem.py", file)
+        assert "patches_measuring" in flags, flags
+    finally:
+        member.close()
+
+
 def test_the_limits_are_those_of_a_gpu(workers):
     limits = workers(FILES / "problem.py", "limits", {})
     print(limits)

@@ -60,3 +60,21 @@ def test_the_prover_benchmark_measures_processes_and_launchers(root, tmp_path):
     figures = json.loads(figures_file.read_text())
     assert [row["kgen check"] for row in figures["processes"]] == ["new cache", "filled cache"]
     assert all(row["proved"] == row["obligations"] > 0 for row in figures["launchers"])
+
+
+def test_the_sweep_benchmark_measures_the_space_estimates_and_compiling(root, tmp_path):
+    figures_file = tmp_path / "figures.json"
+    options = ("--candidates", "500", "--compiled", "1", "--json", str(figures_file))
+    done = subprocess.run(
+        [sys.executable, str(root / "benchmarks" / "sweep.py"), *options],
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
+    assert done.returncode == 0, done.stderr
+    rows = json.loads(figures_file.read_text())["rows"]
+    assert [row["candidates"] for row in rows[:2]] == [500, 500]
+    assert rows[2]["candidates"] == 500 - rows[3]["dropped"]
+    assert [row["candidates"] for row in rows[4:]] == [1, 1, 1]
+    assert all(row["rate"] > 0 for row in rows)
+    assert "all three" in done.stdout

@@ -189,6 +189,29 @@ def test_an_import_prints_the_table_and_its_decision_is_the_exit_code(kgen, answ
     assert told.out.splitlines()[-1].startswith("receipt: benchmarks/receipts/rms/")
 
 
+@pytest.mark.parametrize(
+    ("path", "to", "code"),
+    [
+        (("type",), "test", 0),
+        (("tests",), [], 1),
+        (("tests", 0, "ok"), False, 1),
+    ],
+    ids=["right", "nothing told", "wrong"],
+)
+def test_a_mere_check_is_good_only_if_it_shows_that_the_file_is_right(kgen, answer, path, to, code):
+    checked = changed(ANSWER, "type", to="test")
+    Path("answer.json").write_text(json.dumps(changed(checked, *path, to=to)))
+    assert kgen("ledger", "import", *answer).code == code
+
+
+def test_a_scored_answer_of_which_nothing_follows_is_not_good(kgen, answer):
+    Path("map.yaml").write_text(json.dumps(changed(MAPPING, "shapes", "baseline", to=...)))
+    told = kgen("ledger", "import", *answer)
+    assert told.code == 1
+    assert "closed: the run is void: the judge tells no baseline" in told.out
+    assert "intervals combine those that it tells, whatever their level" in told.out
+
+
 def test_an_import_that_does_not_fit_writes_nothing(kgen, answer):
     Path("answer.json").write_text(json.dumps({"error": "queue full"}))
     told = kgen("ledger", "import", *answer)

@@ -137,6 +137,18 @@ def test_a_void_run_closes_the_attempt_and_compares_nothing():
     )
 
 
+@pytest.mark.parametrize("word", ["flagged", "failed", "unchecked", "not run"])
+def test_nothing_is_gained_over_an_incumbent_whose_times_mean_nothing(word):
+    found = analysis()
+    lines = tuple(
+        dataclasses.replace(one, word=word) if one.role == "incumbent" else one
+        for one in found.aggregates
+    )
+    told = gate("measured", dataclasses.replace(found, aggregates=lines))
+    assert told.status == "failed"
+    assert told.reason == f"the incumbent incumbent is {word}, so its times mean nothing"
+
+
 def test_an_incomplete_run_promotes_nothing():
     found = judged(analysis(incomplete="interrupted"), Requirements())
     assert decide(found) == Decision("closed", "the run is incomplete: interrupted")

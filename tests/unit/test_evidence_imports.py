@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import math
 import sys
+from dataclasses import astuple, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,16 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "evidence"))
 
-from answers import ANSWER, MAPPING, TIME, changed  # noqa: E402
+from answers import (  # noqa: E402
+    ANSWER,
+    MAPPING,
+    NESTED,
+    NESTED_MAPPING,
+    TABLE,
+    TABLE_MAPPING,
+    TIME,
+    changed,
+)
 
 from kgen.evidence.imports import Imported, analyse_import, read_import  # noqa: E402
 from kgen.evidence.mapping import follow, mapped, read_mapping  # noqa: E402
@@ -46,6 +56,78 @@ def test_everything_that_the_answer_says_is_taken():
     time = found.shapes[1].baseline
     assert (time.seconds, time.low, time.high) == pytest.approx((3e-5, 2.99e-5, 3.01e-5))
     assert [(case.name, case.passed) for case in found.cases] == [("small", True), ("large", True)]
+
+
+FOREIGN = [(TABLE, TABLE_MAPPING), (NESTED, NESTED_MAPPING)]
+
+
+@pytest.mark.parametrize(("answer", "mapping"), FOREIGN, ids=["table", "nested"])
+def test_the_same_results_in_a_foreign_form_say_the_same(answer, mapping):
+    found, own = imported(answer, mapping), imported()
+    for theirs, ours in zip(found.shapes, own.shapes, strict=True):
+        assert (theirs.name, theirs.incumbent) == (ours.name, None)
+        for role in ("candidate", "baseline"):
+            assert astuple(getattr(theirs, role)) == pytest.approx(astuple(getattr(ours, role)))
+    same = ("problem", "device", "job", "evaluator", "mode", "started", "flags")
+    assert [getattr(found, name) for name in same] == [getattr(own, name) for name in same]
+    assert all(case.passed for case in found.cases) and len(found.cases) == 2
+    theirs, ours = receipt(found), receipt(own)
+    assert theirs.decision == ours.decision
+    assert [one.status for one in theirs.gates] == [one.status for one in ours.gates]
+    assert parse_receipt(theirs.text()) == theirs
+
+
+@pytest.mark.parametrize(
+    ("answer", "mapping", "path", "to", "reason"),
+    [
+        (TABLE, TABLE_MAPPING, ("data", 1, 8), "FAIL", "flags: case B 8: FAIL"),
+        (NESTED, NESTED_MAPPING, ("complaints",), {"stale": 1}, "flags: stale"),
+        (
+            NESTED,
+            NESTED_MAPPING,
+            ("correct", "large", "verdict", "passed"),
+            False,
+            "flags: case large: false",
+        ),
+    ],
+    ids=["a case of a table", "a complaint's key", "a nested case"],
+)
+def test_what_a_foreign_judge_holds_against_a_file_rejects_it(answer, mapping, path, to, reason):
+    found = receipt(imported(changed(answer, *path, to=to), mapping)).decision
+    assert found.decision == "rejected" and reason in found.reason
+
+
+@pytest.mark.parametrize(
+    ("answer", "mapping", "path", "to", "told"),
+    [
+        (
+            TABLE,
+            changed(TABLE_MAPPING, "shapes", "name", to="@key"),
+            ("data", 0, 1),
+            50,
+            "shapes.name of item 0: there is @key of an item of a list; a pointer into the item",
+        ),
+        (
+            TABLE,
+            TABLE_MAPPING,
+            ("data", 0, 2),
+            "10000",
+            "shapes.candidate.seconds of item 0: there is the text '10000' at '/2'; a number",
+        ),
+        (
+            NESTED,
+            NESTED_MAPPING,
+            ("perf", "B 8", "yours"),
+            {},
+            "shapes.candidate.seconds of 'B 8': there is '/yours/wall~1ms/p50', and there is no",
+        ),
+    ],
+    ids=["no key", "quoted", "missing"],
+)
+def test_what_does_not_fit_in_a_foreign_form_is_named_by_its_item(answer, mapping, path, to, told):
+    with pytest.raises(ReadingError) as raised:
+        imported(changed(answer, *path, to=to), mapping)
+    assert told in str(raised.value)
 
 
 def test_the_interval_of_a_ratio_combines_those_of_its_times():
@@ -90,6 +172,14 @@ def test_a_judge_that_tells_no_intervals_promotes_nothing():
     found = receipt(imported(mapping=mapping))
     assert found.analysis.row("candidate", "B 1").word == "no interval"
     assert found.decision.decision == "rejected"
+
+
+def test_in_a_check_no_row_has_a_verdict():
+    found = with_incumbent()
+    assert {row.word for row in analyse_import(found).rows_of("incumbent")} == {"faster"}
+    checked = analyse_import(replace(found, mode="check"))
+    assert [one.word for one in checked.aggregates] == ["void", "baseline", "void"]
+    assert {row.word for row in checked.rows} == {"void", "baseline"}
 
 
 def test_a_check_counts_no_time():
@@ -140,7 +230,7 @@ def test_a_row_without_a_time_is_missing():
             "other",
             "mode: there is the text 'other' at '/type'; one of leaderboard, test",
         ),
-        (("rows",), {}, "shapes.each: there is an object at '/rows'; a list belongs"),
+        (("rows",), "none", "shapes.each: there is the text 'none' at '/rows'; a list or an"),
         (("rows", 1, "case"), None, "shapes.name of item 1: there is null at '/case'; a text"),
         (
             ("rows", 0, "ours", "ci"),

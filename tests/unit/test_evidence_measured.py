@@ -202,6 +202,20 @@ def test_a_time_without_a_passed_check_has_no_verdict(status):
     assert found.unchecked[0] == f"the check after timing at a: {status}"
 
 
+@pytest.mark.parametrize("name", ["baseline", "again"])
+def test_a_run_whose_baseline_is_not_sound_in_either_process_is_void(name):
+    measured = run(candidate=1e-5)
+    flags = (Flag(name, "b", "wrong_output", "error 3"),)
+    found = analyse(replace(measured, flags=flags))
+    assert found.void.endswith("wrong_output at b: error 3") and "is not sound" in found.void
+    failed = tuple(
+        replace(one, status="failed") if (one.candidate, one.when) == (name, "after") else one
+        for one in measured.checks
+    )
+    found = analyse(replace(measured, checks=failed))
+    assert found.void.endswith("the check after timing at a: failed")
+
+
 def test_a_time_that_nothing_checked_has_no_verdict():
     found = analyse(replace(run(candidate=1e-5), checks=()))
     assert "the baseline is not sound" in found.void

@@ -72,6 +72,40 @@ def test_a_void_run_says_so_in_every_row_and_promotes_nothing():
     assert told[-1].startswith("closed: the run is void")
 
 
+def chosen_by(problem: str, **seconds: float) -> list[str]:
+    """The lines that say who chose the problem."""
+    measured = run(**seconds)
+    if not seconds:
+        kept = [one for one in measured.candidates if one.role != "candidate"]
+        turns, checks = (
+            tuple(one for one in group if one.candidate != "candidate")
+            for group in (measured.turns, measured.checks)
+        )
+        measured = replace(measured, candidates=tuple(kept), turns=turns, checks=checks)
+    settings = replace(measured.settings, options={"problem": problem})
+    told = lines(replace(measured, settings=settings))
+    return [one for one in told if one.startswith(("problem ", "WARNING"))]
+
+
+def test_it_says_who_chose_the_problem_and_warns_where_the_judged_file_did():
+    module = "problem rms_small (kgen.families.norm.problem), chosen"
+    own, warning = chosen_by("", candidate=1e-5)
+    assert own == f"{module} by the judged file's own manifest"
+    assert (
+        warning.startswith("WARNING: that manifest also says the shapes") and "--problem" in warning
+    )
+    assert chosen_by("ours/rms", candidate=1e-5) == [f"{module} with --problem ours/rms"]
+    assert chosen_by("") == [f"{module} by the baseline's own manifest"]
+    assert not any(one.startswith(("problem ", "WARNING")) for one in lines(run()))
+
+
+def test_the_mean_of_an_incomplete_run_is_no_verdict():
+    told = lines(replace(run(), incomplete="only 2 of 3 shapes were asked for, without c"))
+    mean = next(one for one in told if one.startswith("candidate  "))
+    assert mean.split()[-1] == "incomplete"
+    assert told[-1].startswith("closed: the run is incomplete: only 2 of 3 shapes")
+
+
 @pytest.mark.parametrize(
     ("changes", "told"),
     [
@@ -83,7 +117,7 @@ def test_a_void_run_says_so_in_every_row_and_promotes_nothing():
             {"failures": (Failure("candidate", "", "crash", "signal 11"),)},
             "candidate at every shape: crash: signal 11",
         ),
-        ({"incomplete": "interrupted"}, "incomplete: interrupted"),
+        ({"incomplete": "interrupted"}, "INCOMPLETE, no file is promoted: interrupted"),
     ],
 )
 def test_what_is_held_against_a_file_is_told(changes, told):

@@ -16,7 +16,7 @@ from kgen.evidence.receipts import parse_receipt
 from kgen.measure import coordinator, judge
 from kgen.measure.__main__ import main
 from kgen.measure.device import HOST
-from kgen.measure.gathered import _revision
+from kgen.measure.gathered import Gathered, _manifest, _revision
 from kgen.measure.request import Request
 
 FILES = Path(__file__).parents[1] / "measure"
@@ -73,7 +73,6 @@ def test_a_judgement_leaves_a_receipt_that_reads_back(tmp_path):
     options = {
         "problem": str(FILES / "problem.py"),
         "device": HOST,
-        "shapes": "ROWS 4",
         "rounds": 5,
     }
     outcome = judge.judged(
@@ -83,7 +82,7 @@ def test_a_judgement_leaves_a_receipt_that_reads_back(tmp_path):
     found = parse_receipt(outcome.receipt.read_text())
     assert outcome.receipt.stem == found.name
     assert {(one.candidate, one.flag) for one in found.record.flags} == {("wrong", "wrong_output")}
-    assert found.decision.decision != "promoted"
+    assert found.decision.decision == "rejected"
     assert any("wrong_output" in line for line in outcome.lines)
 
 
@@ -133,6 +132,19 @@ def test_without_scipy_the_record_is_kept_and_nothing_is_concluded(tmp_path, mon
     assert any("us" in line for line in outcome.lines)
 
 
+def test_a_file_that_was_not_rendered_is_made_from_no_spec(root):
+    """Whatever bundle its problem is asked of."""
+    asked = Request(PLAIN_FILE, problem=str(root / BUNDLE))
+    assert _manifest(Path(PLAIN_FILE)) == {}
+    manifest = _manifest(root / BUNDLE / "submission.py")
+    assert manifest["spec"]["name"] == "rms_4096"
+    found = Gathered(asked, coordinator.find_task(asked.candidate, asked.problem))
+    found.environment = {**dict.fromkeys(WHERE, ""), "sms": 1, "l2_bytes": 1}
+    told = found.record("nothing was measured").source
+    assert (told.spec, told.templates) == (None, None)
+
+
+WHERE = ("device", "driver", "cuda", "torch", "triton", "ptxas", "python")
 PLAIN_FILE = str(FILES / "files" / "plain.py")
 
 

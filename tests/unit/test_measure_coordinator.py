@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from kgen.measure.coordinator import measure
+from kgen.evidence.gates import Decision, Requirements
+from kgen.evidence.ledger import best, entries
+from kgen.evidence.receipts import parse_receipt
+from kgen.measure.coordinator import left_out, measure
+from kgen.measure.judge import concluded, judged, raw
 from kgen.measure.member import NoRun
 from kgen.measure.request import Request
 from kgen.measure.stopping import Stop, enough, half_width
@@ -15,6 +20,7 @@ from kgen.measure.stopping import Stop, enough, half_width
 FILES = Path(__file__).parents[1] / "measure"
 sys.path.insert(0, str(FILES))
 
+import slow_host  # noqa: E402
 from here import Here  # noqa: E402
 
 SCRIPTED = "slow_host:Scripted"
@@ -23,7 +29,9 @@ PLAIN = "def run(x, w, ids):\n    return x * w + ids[:, None]\n"
 
 @pytest.fixture(autouse=True)
 def importable(monkeypatch):
+    """In real processes too; and a cache so small here that a few input sets exceed it."""
     monkeypatch.setenv("PYTHONPATH", str(FILES))
+    monkeypatch.setattr(slow_host.Scripted, "l2_bytes", 2**12)
 
 
 def file(folder: Path, name: str, *microseconds: float, text: str = PLAIN) -> str:
@@ -40,20 +48,83 @@ def request(candidate: str, against: str = "", **options) -> Request:
 def test_turns_come_in_rounds_whose_order_moves_on(tmp_path):
     against = file(tmp_path, "base", 100, 100, 101, 102, 99, 100)
     record = measure(
-        request(file(tmp_path, "fast", 50), against, rounds=6, precision=1e-9), start=Here
+        request(file(tmp_path, "fast", 50), against, rounds=6, precision=1e-9, shapes=""),
+        start=Here,
     )
     assert not record.incomplete and not record.flags and not record.failures
+    assert [one.name for one in record.shapes] == ["ROWS 4 N 64", "ROWS 8 N 128"]
     assert [one.role for one in record.candidates] == ["candidate", "baseline", "again"]
     names = [one.name for one in record.candidates]
-    first = [turn.candidate for turn in record.turns if turn.round == 0]
-    second = [turn.candidate for turn in record.turns if turn.round == 1]
-    assert first == names and second == names[1:] + names[:1]
-    assert max(turn.round for turn in record.turns) == 5
+    for shape in record.shapes:
+        turns = [turn for turn in record.turns if turn.shape == shape.name]
+        first = [turn.candidate for turn in turns if turn.round == 0]
+        second = [turn.candidate for turn in turns if turn.round == 1]
+        assert first == names and second == names[1:] + names[:1]
+        assert max(turn.round for turn in turns) == 5
+        fast = [turn.seconds for turn in turns if turn.candidate == "fast"]
+        assert fast == [pytest.approx((50e-6 / shape.calls_per_graph,) * 5)] * 6
     assert {one.when for one in record.checks} == {"before", "after"}
     assert {one.status for one in record.checks} == {"passed"}
-    calls = record.shapes[0].calls_per_graph
-    fast = [turn.seconds for turn in record.turns if turn.candidate == "fast"]
-    assert fast == [pytest.approx((50e-6 / calls,) * 5)] * 6
+
+
+def test_a_file_that_is_judged_at_some_shapes_is_not_promoted(tmp_path):
+    """It is twice as fast, at the shape that was asked for."""
+    asked = request(file(tmp_path, "fast", 50), file(tmp_path, "base"), rounds=5)
+    outcome = judged(asked, tmp_path / "out", lambda text: None, start=Here)
+    missing = "only 1 of 2 shapes were asked for, without ROWS 8 N 128"
+    assert outcome.code == 1 and outcome.record.incomplete == missing
+    assert f"INCOMPLETE, no file is promoted: {missing}" in outcome.lines
+    found = parse_receipt(outcome.receipt.read_text())
+    assert found.analysis.row("candidate", "ROWS 4 N 64").word == "faster"
+    assert found.analysis.aggregate_of("candidate").word == "incomplete"
+    assert found.decision == Decision("closed", f"the run is incomplete: {missing}")
+    assert best(entries([outcome.receipt]), tmp_path) == []
+
+
+def test_the_same_file_judged_at_every_shape_is_promoted(tmp_path):
+    asked = request(file(tmp_path, "fast", 50), file(tmp_path, "base"), rounds=5, shapes="ROWS")
+    outcome = judged(asked, tmp_path / "out", lambda text: None, start=Here)
+    assert outcome.code == 0 and outcome.record.incomplete == ""
+    found = best(entries([outcome.receipt]), tmp_path)
+    assert [one.shape for one in found] == ["ROWS 4 N 64", "ROWS 8 N 128"]
+
+
+def test_times_of_some_shapes_are_a_whole_run_where_no_file_is_judged(tmp_path):
+    record = measure(request(file(tmp_path, "only"), rounds=5), start=Here)
+    assert len(record.shapes) == 1 and record.incomplete == ""
+
+
+def test_a_void_run_is_a_finding_where_no_file_is_judged(tmp_path):
+    sound = judged(request(file(tmp_path, "only")), tmp_path, lambda text: None, start=Here)
+    assert sound.code == 0
+    record = replace(
+        sound.record,
+        turns=tuple(
+            (
+                replace(one, seconds=tuple(2 * taken for taken in one.seconds))
+                if one.candidate == "the baseline again"
+                else one
+            )
+            for one in sound.record.turns
+        ),
+    )
+    outcome = concluded(record, tmp_path / "out", Requirements())
+    assert outcome.code == 1 and any("VOID" in one for one in outcome.lines)
+
+
+def test_what_is_told_without_scipy_names_failures_and_what_is_missing(tmp_path):
+    raises = file(tmp_path, "raises", text="def run(x, w, ids):\n    raise ValueError('no')\n")
+    record = measure(request(file(tmp_path, "base"), peers=[raises], rounds=5), start=Here)
+    told = raw(replace(record, incomplete="interrupted"))
+    assert "raises: error: ValueError: no" in told and told[-1] == "incomplete: interrupted"
+
+
+def test_shapes_that_are_left_out_are_named_up_to_six():
+    shapes = [{"name": str(number)} for number in range(9)]
+    assert left_out(shapes, shapes) == ""
+    assert left_out(shapes, shapes[8:]) == (
+        "only 1 of 9 shapes were asked for, without 0, 1, 2, 3, 4, 5 and 2 more"
+    )
 
 
 def interrupting(when: str):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from kgen.evidence.gates import Requirements
 from kgen.evidence.receipts import parse_receipt
 from kgen.measure.judge import judged
 from kgen.measure.request import Request
@@ -74,8 +76,9 @@ def candidate(root, tmp_path) -> Path:
     return folder
 
 
-def outcome(candidate: Path, against: Path, out: Path):
+def outcome(candidate: Path, against: Path, out: Path, problem: str = ""):
     options = {"device": "slow_host:Scripted", "seed": 3, "rounds": 5, "replays": 1}
+    options["problem"] = problem
     return judged(
         Request(str(candidate), str(against), **options), out, lambda text: None, start=Here
     )
@@ -96,9 +99,37 @@ def test_a_row_that_the_fallback_serves_counts_one_and_is_marked(root, candidate
     assert verify.to_baseline.point == 1.0
     aggregate = receipt.analysis.aggregate_of("candidate")
     assert aggregate.to_baseline.point == pytest.approx(2.0**0.5)
+    assert any("chosen by the judged file's own manifest" in one for one in found.lines)
+    assert any(one.startswith("WARNING: that manifest also says") for one in found.lines)
     told = [one for one in found.lines if one.startswith(VERIFY) and "gqa8_fp8_page1" in one]
     assert "1.000x [1.000, 1.000]" in told[0] and "fallback" in told[0].split("]")[1]
     assert receipt.decision.decision == "promoted"
+
+
+def test_a_manifest_that_is_not_asked_says_nothing_of_shapes_fallbacks_and_gates(
+    candidate, tmp_path
+):
+    """It says that the fallback serves all, and that any loss will do; both shapes are measured as slower."""
+    ours = tmp_path / "ours"
+    shutil.copytree(candidate, ours)
+    theirs = json.loads((candidate / "manifest.json").read_text())
+    theirs["problem"]["workloads"]["bench"] = [{"B": 1, "Q": 1, "S": 1}]
+    theirs["gates"] = {"min_gain": 0.0, "max_regression": 1.0}
+    for regime in theirs["regimes"]:
+        regime["fallback"] = "generic"
+    (candidate / "manifest.json").write_text(json.dumps(theirs))
+    slow = (candidate / "submission.py").read_text().replace("[50.0]", "[150.0]")
+    (candidate / "submission.py").write_text(slow)
+    baseline = tmp_path / "fa3.py"
+    baseline.write_text(BASELINE)
+    found = outcome(candidate, baseline, tmp_path / "out", str(ours))
+    receipt = parse_receipt(found.receipt.read_text())
+    assert [one.fallback for one in receipt.record.shapes] == [(), ()]
+    assert [one.word for one in receipt.analysis.rows_of("candidate")] == ["slower", "slower"]
+    assert receipt.requirements == Requirements()
+    assert receipt.record.settings.options["problem"] == str(ours)
+    assert any(f"chosen with --problem {ours}" in one for one in found.lines)
+    assert not any("WARNING" in one for one in found.lines)
 
 
 def test_against_a_peer_that_cannot_run_here_nothing_is_concluded(root, candidate, tmp_path):

@@ -6,11 +6,12 @@ import importlib
 import inspect
 import json
 import math
+import types
 
 import pytest
 import torch
 
-from benchmarks.peers import compiled
+from benchmarks.peers import compiled, sglang_triton
 from benchmarks.peers.offered import NotOffered
 from benchmarks.peers.paging import dense, page_lists, repacked, slot_lists, visible
 from kgen.families.attention import problem as attention
@@ -239,6 +240,30 @@ def test_a_repacked_cache_is_the_same_cache(root, bundle, q, lengths, window):
     assert torch.equal(before, after)
     assert torch.isfinite(caches[0].float()).all()
     assert caches[2].flatten().sort().values.tolist() == list(range(caches[2].numel()))
+
+
+@pytest.mark.parametrize("most", [8, 64])
+def test_sglang_is_prepared_under_the_cap_of_its_adapter(root, monkeypatch, most):
+    """Its rule for splits is a kernel; here it is a function that keeps what it is launched with."""
+    launched = []
+    rule = types.SimpleNamespace(
+        get_num_kv_splits_triton={(1,): lambda *a, **k: launched.append(a)}
+    )
+    monkeypatch.setattr(sglang_triton, "_modules", lambda: (None, rule))
+    monkeypatch.setattr(sglang_triton, "_cores", lambda device: 132)
+    problem, case, arguments, seen = paged(root, "attention/gqa8_fp8_page1", 1, [40, 7], None)
+    module = adapter("attention", f"sglang_triton_{most}")
+    prepared = by_name(module.prepare, {**arguments, "problem": problem})
+    assert prepared["partial"].shape == (2, 8, most, 128)
+    assert set(inspect.signature(module.run).parameters) == set(prepared)
+    assert [one for one in launched[0] if isinstance(one, int)] == [2, 1, 8, 1, most, 132]
+    assert launched[0][1].tolist() == seen.counts
+
+
+def test_sglang_does_not_offer_several_query_tokens(root):
+    problem, _, arguments, _ = paged(root, "attention/gqa8_fp8_page1", 8, [20, 20], None)
+    with pytest.raises(NotOffered, match="takes one query token, not 8"):
+        by_name(adapter("attention", "sglang_triton_8").prepare, {**arguments, "problem": problem})
 
 
 @pytest.mark.parametrize("window", [None, 100])

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
-import torch
+import functools
 
 from benchmarks.peers.sglang_triton import TERMS, TOLERANCE
 from benchmarks.peers.sglang_triton import attend as run
@@ -16,18 +13,4 @@ __all__ = ["TERMS", "TOLERANCE", "available", "prepare", "run"]
 
 MOST_SPLITS = 8
 
-
-def prepare(
-    problem: Mapping[str, Any],
-    q: torch.Tensor,
-    k_cache: torch.Tensor,
-    v_cache: torch.Tensor,
-    block_table: torch.Tensor,
-    seq_lens: torch.Tensor,
-    k_scale: torch.Tensor | None = None,
-    v_scale: torch.Tensor | None = None,
-    window: int | None = None,
-) -> dict[str, Any]:
-    """Slot lists, splits and scratch of this set of inputs."""
-    caches = (k_cache, v_cache, block_table, seq_lens, k_scale, v_scale)
-    return plan(problem, MOST_SPLITS, q, *caches, window)
+prepare = functools.partial(plan, MOST_SPLITS)

@@ -5,10 +5,12 @@ They are no danger, so they are findings for the template's author and not oblig
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from kgen.algebra import Formula, conjunction, conjuncts, find_point, negate
+from kgen.algebra import Formula, conjunction, conjuncts, find_point, negate, some_points
+from kgen.algebra.formula import polynomials
+from kgen.algebra.valuation import Valuation
 from kgen.prove.obligations.engine import Engine
 from kgen.prove.reader import Reading
 
@@ -31,16 +33,49 @@ class MaskVerdict:
 
 def masks(engine: Engine, kernel: str, reading: Reading) -> Iterator[MaskVerdict]:
     """What is known of each condition of each mask."""
-    known: dict[tuple[Formula, Formula], tuple[bool, bool]] = {}
+    known = {
+        (path, condition): verdict
+        for path, conditions in _conditions(reading).items()
+        if conditions
+        for condition, verdict in _verdicts(engine, path, conditions)
+    }
     for access in reading.accesses:
         for number, condition in enumerate(conjuncts(access.mask)):
-            key = (condition, access.path)
-            if key not in known:
-                always = _forced(engine, condition, access.path)
-                never = not always and _forced(engine, negate(condition), access.path)
-                known[key] = always, never
             says = engine.text(condition)
-            yield MaskVerdict(kernel, access.line, access.tensor, number, says, *known[key])
+            verdict = known[access.path, condition]
+            yield MaskVerdict(kernel, access.line, access.tensor, number, says, *verdict)
+
+
+def _conditions(reading: Reading) -> dict[Formula, dict[Formula, None]]:
+    """The conditions of all masks, each once, by the path to them."""
+    found: dict[Formula, dict[Formula, None]] = {}
+    for access in reading.accesses:
+        found.setdefault(access.path, {}).update(dict.fromkeys(conjuncts(access.mask)))
+    return found
+
+
+def _verdicts(
+    engine: Engine, path: Formula, conditions: Iterable[Formula]
+) -> Iterator[tuple[Formula, tuple[bool, bool]]]:
+    """Whether each condition is always, or never, true on the path. A few points that lead there decide most of them."""
+    concrete = {one: engine.space.concrete_formula(one) for one in conditions}
+    seen: dict[Formula, set[bool | None]] = {one: set() for one in concrete}
+    for point in _points(engine, path, concrete):
+        for condition, meant in concrete.items():
+            seen[condition].add(point.formula(meant))
+        if all({True, False} <= values for values in seen.values()):
+            break
+    for condition, values in seen.items():
+        always = False not in values and _forced(engine, condition, path)
+        never = not always and True not in values and _forced(engine, negate(condition), path)
+        yield condition, (always, never)
+
+
+def _points(engine: Engine, path: Formula, conditions: Iterable[Formula]) -> Iterator[Valuation]:
+    """Points on the path with values for all that the conditions depend on."""
+    every = conjunction(*conditions)
+    facts = engine.relevant(every, path)
+    return some_points(engine.space, conjunction(path, facts), polynomials(every), tries=TRIES)
 
 
 def _forced(engine: Engine, condition: Formula, path: Formula) -> bool:
