@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from kgen.cli.report import Report
 from kgen.cli.table import table
-from kgen.sweep.model import Compiled
 from kgen.sweep.prepare import Prepared
 from kgen.sweep.rendered import Source
-from kgen.sweep.trust import Trust, confirmations, trusted
+from kgen.sweep.trust import Trust, confirmations, listed, trusted
 
-RANKED = 10
-"""Candidates that are shown at a shape."""
+SHOWN = 10
+"""Candidates that a person is shown at a shape."""
 
-HEADER = ("", "settings", "estimate", "spill bytes")
+HEADER = ("place", "settings", "estimated us", "spill bytes")
 
 
 def estimates(report: Report, source: Source, family: str, ready: Sequence[Prepared]) -> None:
     """For each regime and shape the candidates by estimate; those of a variant whose estimates are not confirmed by
-    measured runs are not put in an order.
+    measured runs have no place in it.
     """
     report.values["estimate"] = []
     for one in ready:
@@ -31,25 +31,18 @@ def estimates(report: Report, source: Source, family: str, ready: Sequence[Prepa
         report.say(f"{one.regime}: {told}, {spilling} of them spill")
         for each in trust.values():
             report.say(each.note)
-        shapes = {
-            shape.name: [
-                each
-                for each in one.compiled.by_estimate(shape.name)
-                if trust[each.ranked.candidate.variant].confirmed
-            ]
-            for shape in one.ranking.shapes
-        }
-        for name, best in shapes.items():
-            _say(report, f"{one.regime}, {name}", name, best)
+        shapes = {shape.name: _rows(one, shape.name, trust) for shape in one.ranking.shapes}
+        for name, rows in shapes.items():
+            report.say(f"{one.regime}, {name}")
+            for line in table(HEADER, [list(row.values()) for row in rows[:SHOWN]]):
+                report.say(line)
         report.values["estimate"].append(
             {
                 "regime": one.regime,
                 **counts,
                 "spilling": spilling,
                 "notes": {name: each.note for name, each in trust.items()},
-                "shapes": {
-                    name: [_plain(each, name) for each in best] for name, best in shapes.items()
-                },
+                "shapes": shapes,
             }
         )
 
@@ -61,25 +54,18 @@ def _trust(source: Source, family: str, one: Prepared) -> dict[str, Trust]:
     return {name: trusted(source.templates.find(family, name), recorded) for name in variants}
 
 
-def _say(report: Report, title: str, shape: str, best: Sequence[Compiled]) -> None:
-    if not best:
-        return
-    report.say(title)
-    rows = [
-        [number, str(each.ranked.candidate), _time(each, shape), each.spill_bytes]
-        for number, each in enumerate(best[:RANKED], 1)
+def _rows(one: Prepared, shape: str, trust: Mapping[str, Trust]) -> list[dict[str, Any]]:
+    """One for each candidate that compiled; a place and an estimate only where its variant's are confirmed."""
+    known = {each.ranked.candidate: each for each in one.best() if not each.refused}
+    order = listed([each.ranked for each in known.values()], shape, trust)
+    return [
+        {
+            "place": place if trust[each.candidate.variant].confirmed else None,
+            "settings": str(each.candidate),
+            "microseconds": (
+                each.at(shape).seconds * 1e6 if trust[each.candidate.variant].confirmed else None
+            ),
+            "spill_bytes": known[each.candidate].spill_bytes,
+        }
+        for place, each in enumerate(order, 1)
     ]
-    for line in table(HEADER, rows):
-        report.say(line)
-
-
-def _time(one: Compiled, shape: str) -> str:
-    return f"{one.ranked.at(shape).seconds * 1e6:.2f} us"
-
-
-def _plain(one: Compiled, shape: str) -> dict:
-    return {
-        "settings": dict(one.ranked.candidate.settings),
-        "seconds": one.ranked.at(shape).seconds,
-        "spill_bytes": one.spill_bytes,
-    }

@@ -38,7 +38,12 @@ def spec(root: Path, tmp_path: Path) -> Path:
 def measured(spec: Path, tmp_path: Path, cache: Path):
     """Measures candidates by their warps with these times, of what the spec has; gives the store's path."""
 
-    def made(times: dict[int, float], device: str = "a GPU", noise: float = 0.001) -> Path:
+    def made(
+        times: dict[int, float],
+        device: str = "a GPU",
+        noise: float = 0.001,
+        seconds=lambda job, warps: None,
+    ) -> Path:
         store = Store(tmp_path / "s.sqlite")
         source = Source(spec, (), Templates([]), cache)
         present = current(load(spec), source.templates, 0)
@@ -50,7 +55,8 @@ def measured(spec: Path, tmp_path: Path, cache: Path):
         random.seed(0)
 
         def measure(job):
-            (own,) = [t for w, t in times.items() if entrants[w].file.name == job.candidate.name]
+            (warps,) = [w for w, one in entrants.items() if one.file.name == job.candidate.name]
+            own = seconds(job, warps) or times[warps]
             turns = tuple(own * random.gauss(1, noise) for _ in range(job.rounds))
             return Answer("measured", turns, (times[8],) * job.rounds)
 
@@ -134,8 +140,40 @@ def test_other_code_than_was_measured_is_not_written(kgen, spec, measured):
     store.close()
     told = kgen("tune", spec, "--store", path)
     assert told.code == 1 and spec.read_text() == before
-    assert "KG985: the winner of regime rows is not written" in told.err
-    assert "renders to other code than was measured" in told.err
+    assert "KG985: what regime rows was to become is not written: the winner's settings" in told.err
+    assert "give other code now; the templates or the spec have changed since" in told.err
+
+
+def best_by_shape(job, warps: int) -> float:
+    """Four warps are best at few rows, sixteen at many, and eight the best on the whole."""
+    times = {"T 1 H 4096": {4: 0.8, 16: 2.0}, "T 64 H 4096": {4: 0.8, 16: 2.0}}
+    return times.get(job.shape, {4: 3.0, 16: 0.9}).get(warps, 1.0)
+
+
+def test_a_regime_is_cut_where_no_candidate_is_best_at_all_shapes(kgen, spec, measured):
+    before = spec.read_text()
+    path = measured({8: 1.0, 4: 1.0, 16: 1.0}, seconds=best_by_shape)
+    assert "rows: kept; what the spec has is the best" in kgen("tune", spec, "--store", path).out
+    told = kgen("tune", spec, "--store", path, "--regimes")
+    assert told.code == 0 and not told.err
+    assert told.out.splitlines()[:4] == [
+        "rows, T up to 64: aligned=True num_warps=4 variant=rms",
+        "rows, T above: aligned=True num_warps=16 variant=rms",
+        "rows: T from 65 to 4095 was not measured; it goes with 4096",
+        "rows: T above 4096 was not measured; it goes with 4096",
+    ]
+    notes = [line for line in spec.read_text().splitlines(True) if "# tuned: " in line]
+    assert notes[0].endswith("T 1 to 64 measured on a GPU\n")
+    first = BEFORE.replace("name: rows", "name: rows_t64").replace("   # by hand", "")
+    first = first.replace("65536", "65536 and T <= 64").replace("warps: 8", "warps: 4")
+    second = BEFORE.replace("warps: 8", "warps: 16")
+    assert spec.read_text() == before.replace(BEFORE, notes[0] + first + notes[1] + second)
+    assert [one.name for one in load(spec).document.regimes] == ["rows_t64", "rows", "rest"]
+
+
+def test_no_cut_is_made_where_one_candidate_is_best_everywhere(kgen, spec, measured):
+    told = kgen("tune", spec, "--store", measured({8: 1.0, 4: 0.5}), "--regimes", "--dry-run")
+    assert "rows: changed; the best is 2.00" in told.out
 
 
 def test_a_store_of_two_devices_needs_a_choice(kgen, spec, measured):
