@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Protocol
 
 from kgen.evidence.plain import canonical
-from kgen.sweep.model import VARIANT, Settings
+from kgen.sweep.model import VARIANT, Scalar, Settings
 from kgen.sweep.needs import needed
 
 SMALL = 256
@@ -19,7 +19,7 @@ SMALL = 256
 FIRST = 5
 """The best estimates, which TPE begins with."""
 
-REPEATS = 50
+REPEATS = 20
 """Proposals in a row that are no new candidate, after which the best estimate that is left is taken."""
 
 
@@ -63,7 +63,8 @@ class InOrder:
 
 
 class Tpe:
-    """Optuna's tree-structured Parzen estimator (Bergstra et al., 2011) over the settings, each a choice of its values.
+    """Optuna's tree-structured Parzen estimator (Bergstra et al., 2011) over the settings: numbers by their place among
+    the values of their key, everything else as a choice.
 
     Settings that were dropped or asked for before are proposed too, since a study knows no such bounds; those are
     answered at once and another one is asked for. `storage` is a URL of any database that optuna takes: sweeps that
@@ -88,7 +89,7 @@ class Tpe:
             sampler=optuna.samplers.TPESampler(seed=seed),
         )
         for option in sorted(options, key=lambda one: one.estimate)[:FIRST]:
-            self._study.enqueue_trial(_parameters(option.settings), skip_if_exists=True)
+            self._study.enqueue_trial(self._parameters(option.settings), skip_if_exists=True)
 
     def ask(self) -> int | None:
         for _ in range(REPEATS):
@@ -111,11 +112,23 @@ class Tpe:
     def _suggested(self, trial: Any) -> Settings:
         """The settings that a trial proposes: a variant, then that variant's own."""
         variant = trial.suggest_categorical(VARIANT, list(self._choices))
-        own = {
-            key: trial.suggest_categorical(f"{variant} {key}", list(values))
-            for key, values in self._choices[variant].items()
-        }
+        own = {}
+        for key, values in self._choices[variant].items():
+            name = f"{variant} {key}"
+            if _ordered(values):
+                own[key] = values[trial.suggest_int(name, 0, len(values) - 1)]
+            else:
+                own[key] = trial.suggest_categorical(name, list(values))
         return tuple(sorted({**own, VARIANT: variant}.items()))
+
+    def _parameters(self, settings: Settings) -> dict[str, Any]:
+        """Settings as a trial has them."""
+        variant = str(dict(settings)[VARIANT])
+        found: dict[str, Any] = {VARIANT: variant}
+        for key, values in self._choices[variant].items():
+            value = dict(settings)[key]
+            found[f"{variant} {key}"] = values.index(value) if _ordered(values) else value
+        return found
 
     def _finish(self, trial: Any, log: float | None) -> None:
         if log is None:
@@ -124,13 +137,18 @@ class Tpe:
             self._study.tell(trial, log)
 
     def _frozen(self, settings: Settings, log: float) -> Any:
-        variant = dict(settings)[VARIANT]
-        given = _parameters(settings)
-        values = {f"{variant} {key}": each for key, each in self._choices[variant].items()}
-        values[VARIANT] = tuple(self._choices)
-        choice = self._optuna.distributions.CategoricalDistribution
-        distributions = {name: choice(list(values[name])) for name in given}
-        return self._optuna.trial.create_trial(params=given, distributions=distributions, value=log)
+        """A finished trial of an option that no trial of the study asked for."""
+        distributions = self._optuna.distributions
+        variant = str(dict(settings)[VARIANT])
+        known = {VARIANT: distributions.CategoricalDistribution(list(self._choices))}
+        for key, values in self._choices[variant].items():
+            known[f"{variant} {key}"] = (
+                distributions.IntDistribution(0, len(values) - 1)
+                if _ordered(values)
+                else distributions.CategoricalDistribution(list(values))
+            )
+        given = self._parameters(settings)
+        return self._optuna.trial.create_trial(params=given, distributions=known, value=log)
 
 
 STRATEGIES = ("exhaustive", "random", "tpe")
@@ -151,7 +169,7 @@ def strategy(
 
 
 def _choices(options: Sequence[Option]) -> Mapping[str, Mapping[str, tuple]]:
-    """The values of each setting by variant, in the order in which they come."""
+    """The values of each setting by variant, numbers in their order."""
     found: dict[str, dict[str, dict]] = {}
     for option in options:
         own = found.setdefault(str(dict(option.settings)[VARIANT]), {})
@@ -159,13 +177,19 @@ def _choices(options: Sequence[Option]) -> Mapping[str, Mapping[str, tuple]]:
             if key != VARIANT:
                 own.setdefault(key, {})[value] = None
     return MappingProxyType(
-        {v: {key: tuple(values) for key, values in own.items()} for v, own in found.items()}
+        {
+            variant: {
+                key: tuple(sorted(values)) if _ordered(values) else tuple(values)
+                for key, values in own.items()
+            }
+            for variant, own in found.items()
+        }
     )
 
 
-def _parameters(settings: Settings) -> dict[str, Any]:
-    variant = dict(settings)[VARIANT]
-    return {key if key == VARIANT else f"{variant} {key}": value for key, value in settings}
+def _ordered(values: Collection[Scalar]) -> bool:
+    """Whether values are numbers, of which close ones are alike."""
+    return all(isinstance(one, int) and not isinstance(one, bool) for one in values)
 
 
 def _name(options: Sequence[Option]) -> str:
