@@ -20,7 +20,9 @@ from kgen.cli import (
     recheck,
     render,
     schema,
+    sweep,
     test,
+    tune,
 )
 
 app = typer.Typer(
@@ -41,6 +43,8 @@ app.command()(test.test)
 app.command()(bench.bench)
 app.command()(judge.judge)
 app.command()(diff.diff)
+app.command()(sweep.sweep)
+app.command()(tune.tune)
 app.add_typer(ledger.ledger, name="ledger")
 app.command()(explain.explain)
 app.command()(schema.schema)

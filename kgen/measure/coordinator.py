@@ -10,7 +10,7 @@ from typing import Any
 from kgen.evidence.record import Record
 from kgen.measure.candidate import source_of
 from kgen.measure.gathered import Gathered
-from kgen.measure.member import Limits, Lost, Member
+from kgen.measure.member import Limits, Lost, Member, NoGpu, NoRun
 from kgen.measure.request import Request
 from kgen.measure.session import SEEDS
 from kgen.measure.stopping import Stop, enough
@@ -33,14 +33,6 @@ MOST_NAMED = 6
 
 INTERRUPTED = "interrupted"
 """Why a record is incomplete whose run a person ended."""
-
-
-class NoRun(Exception):
-    """Nothing could be measured at all."""
-
-
-class NoGpu(NoRun):
-    """There is no GPU to measure on."""
 
 
 def measure(

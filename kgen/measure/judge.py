@@ -11,8 +11,8 @@ from kgen.evidence.gates import Requirements
 from kgen.evidence.plain import ReadingError
 from kgen.evidence.record import Record
 from kgen.measure.coordinator import INTERRUPTED as INTERRUPTED_RUN
-from kgen.measure.coordinator import NoGpu, NoRun, Progress, Start, measure
-from kgen.measure.member import Member
+from kgen.measure.coordinator import Progress, Start, measure
+from kgen.measure.member import Member, NoGpu, NoRun
 from kgen.measure.request import Request, RequestError
 from kgen.measure.task import find_task
 from kgen.runner.bundle import BundleError

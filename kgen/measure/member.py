@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +17,14 @@ SETTING_UP = ("open", "load")
 LOOK_SECONDS = 0.25
 OPEN_SECONDS = 180.0
 MOST_TOLD = 600
+
+
+class NoRun(Exception):
+    """Nothing could be measured at all."""
+
+
+class NoGpu(NoRun):
+    """There is no GPU to measure on."""
 
 
 @dataclass(frozen=True)
@@ -42,14 +51,25 @@ class Lost(Exception):
 
 
 class Member:
-    """A candidate with its process. After a crash or a timeout it is `lost` and takes no more calls."""
+    """A candidate with its process. After a crash or a timeout it is `lost` and takes no more calls.
 
-    def __init__(self, role: str, name: str, file: str, limits: Limits):
+    `environment` is laid over this process's, such as which GPU is seen.
+    """
+
+    def __init__(
+        self,
+        role: str,
+        name: str,
+        file: str,
+        limits: Limits,
+        environment: Mapping[str, str | None] | None = None,
+    ):
         self.role = role
         self.name = name
         self.file = file
         self.lost = ""
         self._limits = limits
+        self._environment = environment
         self._excess = ""
         self._setting_up: list[tuple[str, dict[str, Any]]] = []
         self._start()
@@ -70,7 +90,7 @@ class Member:
             self._call(verb, payload)
 
     def _start(self) -> None:
-        self._worker = module_worker("kgen.measure", "serve")
+        self._worker = module_worker("kgen.measure", "serve", env=self._environment)
         threading.Thread(target=self._watch, args=(self._worker,), daemon=True).start()
 
     def _call(self, verb: str, payload: dict[str, Any]) -> dict[str, Any]:

@@ -46,6 +46,11 @@ def half_width(ones: Sequence[float], others: Sequence[float]) -> float:
         logs = [math.log(one / median(ones)) for one in ones]
     else:
         logs = [math.log(one / other) for one, other in zip(ones, others)]
+    return half_width_of(logs)
+
+
+def half_width_of(logs: Sequence[float]) -> float:
+    """Of the 95 % interval of the median of these logarithms of ratios; infinite for too few."""
     if len(logs) < LEAST_ROUNDS:
         return math.inf
     return 1.96 * MEDIAN_WIDER * stdev(logs) / math.sqrt(len(logs))

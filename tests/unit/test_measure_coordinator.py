@@ -11,8 +11,9 @@ import pytest
 from kgen.evidence.gates import Decision, Requirements
 from kgen.evidence.ledger import best, entries
 from kgen.evidence.receipts import parse_receipt
-from kgen.measure.coordinator import NoRun, left_out, measure
+from kgen.measure.coordinator import left_out, measure
 from kgen.measure.judge import concluded, judged, raw
+from kgen.measure.member import NoRun
 from kgen.measure.request import Request
 from kgen.measure.stopping import Stop, enough, half_width
 

@@ -1,0 +1,275 @@
+"""A sweep of one regime: trials are handed out, what they find is kept, and the race goes on until it is decided."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from dataclasses import dataclass
+
+from kgen.measure.member import NoRun
+from kgen.sweep.executor import Crew
+from kgen.sweep.field import Entrant, Field
+from kgen.sweep.race import Rules, Standing, in_question, next_rung, standing
+from kgen.sweep.records import Key, Measured, Result, Trial
+from kgen.sweep.search import Option, strategy
+from kgen.sweep.store import Store
+from kgen.sweep.trial import Answer, File, Job, Place, Timing, Workload
+
+EXPLORING = 0.7
+"""Of the time, what may go into a first look at candidates; the rest is for telling the best apart."""
+
+LOOK_SECONDS = 0.5
+AGAIN = 2
+"""How often a trial is tried again whose anchor, and not itself, gave no time."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How to go about it: at most `trials` candidates in `seconds`, proposed by `strategy`; see `search`."""
+
+    strategy: str = "auto"
+    seed: int = 0
+    trials: int | None = None
+    seconds: float = 600.0
+    storage: str | None = None
+    rules: Rules = Rules()
+
+
+@dataclass(frozen=True)
+class State:
+    """How far a sweep is: candidates by what became of them, and the best so far with its log over the anchor."""
+
+    regime: str
+    total: int
+    measured: int
+    failed: int
+    racing: int
+    best: Entrant | None
+    log: float
+    seconds_left: float
+
+
+@dataclass(frozen=True)
+class Task:
+    """A trial to come: an entrant at a workload, for so many rounds more."""
+
+    entrant: Entrant
+    workload: Workload
+    rounds: int
+
+
+class Sweep:
+    """One regime on one crew. `progress` is called whenever something was found."""
+
+    def __init__(
+        self,
+        field: Field,
+        store: Store,
+        crew: Crew,
+        timing: Timing,
+        plan: Plan = Plan(),
+        progress: Callable[[State], None] = lambda state: None,
+    ):
+        self._field = field
+        self._store = store
+        self._crew = crew
+        self._timing = timing
+        self._plan = plan
+        self._progress = progress
+        self._deadline = time.monotonic() + plan.seconds
+        self._under_way: dict[Future, Task] = {}
+        self._results: dict[Key, Result] = {}
+        self._racing = 0
+        self.spent = False
+        """Whether the time was spent before the race was decided."""
+
+    def run(self, place: Place) -> None:
+        """Measures until the race is decided or the time is spent. What is found is in the store.
+
+        On Ctrl-C the trials under way are marked `incomplete`. Raises `NoRun` where the anchor gives no time.
+        """
+        self._place = place
+        self._workloads = self._field.workloads(place)
+        self._store.describe(self._field.entries(), self._measured())
+        self._results = self._store.results(place.device, place.versions)
+        self._anchors = {one: self._anchor(one) for one in self._workloads}
+        try:
+            self._explore()
+            self._race()
+        except KeyboardInterrupt:
+            for task in self._under_way.values():
+                self._keep(task, Answer("incomplete", message="interrupted"))
+            raise
+
+    def standings(self) -> dict[Entrant, Standing]:
+        """The entrants that have a time at every shape."""
+        found = {one: self._standing(one) for one in self._field.entrants}
+        return {one: standing for one, standing in found.items() if standing is not None}
+
+    def _standing(self, entrant: Entrant) -> Standing | None:
+        logs = [result.logs for result in self._known(entrant) if result is not None]
+        complete = logs and all(logs) and len(logs) == len(self._workloads)
+        return standing(logs) if complete else None
+
+    def _measured(self) -> Iterator[Measured]:
+        for one in self._workloads:
+            yield Measured(self._field.spec, one.name, one.text, self._field.regime)
+
+    def _anchor(self, workload: Workload) -> tuple[str, File]:
+        present = self._field.present
+        return self._store.anchor(present.key(workload, self._place), present.file)
+
+    def _known(self, entrant: Entrant) -> list[Result | None]:
+        """What is known of an entrant, by workload."""
+        return [self._results.get(entrant.key(one, self._place)) for one in self._workloads]
+
+    def _explore(self) -> None:
+        """A first look at each candidate that the strategy proposes, and at what the spec has now before them all."""
+        entrants, plan = self._field.entrants, self._plan
+        options = [Option(one.settings, one.estimate) for one in entrants]
+        searching = strategy(plan.strategy, options, plan.seed, plan.storage)
+        until = time.monotonic() + EXPLORING * plan.seconds
+        waiting: dict[Entrant, int] = {}
+
+        def told(entrant: Entrant) -> None:
+            if entrant in waiting and self._settled(entrant):
+                found = self._standing(entrant)
+                searching.tell(waiting.pop(entrant), found.log if found else None)
+
+        def proposals() -> Iterator[Task]:
+            yield from self._first(self._field.present)
+            for _ in range(len(entrants) if plan.trials is None else plan.trials):
+                index = searching.ask()
+                if index is None:
+                    return
+                waiting[entrants[index]] = index
+                tasks = list(self._first(entrants[index]))
+                if not tasks:
+                    told(entrants[index])
+                yield from tasks
+
+        self._work(proposals(), until, told)
+
+    def _first(self, entrant: Entrant) -> Iterator[Task]:
+        """The trials of a first look that have not been made; that it did not compile is one of them."""
+        for workload in self._workloads:
+            if self._failed(entrant):
+                return
+            missing = self._plan.rules.first - self._rounds(entrant, workload)
+            if entrant.refused:
+                self._keep(Task(entrant, workload, 0), Answer("refused", message=entrant.refused))
+            elif missing > 0:
+                yield Task(entrant, workload, missing)
+
+    def _race(self) -> None:
+        """More rounds for those in question, rung by rung."""
+        made = self._plan.rules.first
+        while True:
+            left, rounds = next_rung(self.standings(), made, self._plan.rules)
+            self._racing = len(left)
+            tasks = (
+                Task(one, workload, missing)
+                for one in left
+                for workload in self._workloads
+                if (missing := rounds - self._rounds(one, workload)) > 0
+            )
+            if not left or not self._work(tasks, self._deadline):
+                return
+            made = rounds
+
+    def _work(
+        self,
+        tasks: Iterable[Task],
+        until: float,
+        told: Callable[[Entrant], None] = lambda entrant: None,
+    ) -> bool:
+        """Runs trials until there are no more, or the time is up: then False, when those under way have ended."""
+        coming = iter(tasks)
+        more = in_time = True
+        tries: Counter[Task] = Counter()
+        while more or self._under_way:
+            while more and len(self._under_way) < self._crew.slots:
+                if time.monotonic() >= until:
+                    more = in_time = False
+                    break
+                task = next(coming, None)
+                more = task is not None
+                if more and not self._failed(task.entrant):
+                    self._submit(task)
+            self._tell()
+            for future in wait(self._under_way, LOOK_SECONDS, FIRST_COMPLETED).done:
+                task = self._under_way.pop(future)
+                if self._ended(task, future, tries):
+                    told(task.entrant)
+        self.spent |= not in_time
+        return in_time
+
+    def _submit(self, task: Task) -> None:
+        core, anchor = self._anchors[task.workload]
+        job = Job(
+            problem=self._field.present.file,
+            anchor=anchor,
+            candidate=task.entrant.file,
+            shape=task.workload.name,
+            rounds=task.rounds,
+            timing=self._timing,
+        )
+        self._under_way[self._crew.executor.submit(self._crew.measure, job)] = task
+
+    def _ended(self, task: Task, future: Future, tries: Counter[Task]) -> bool:
+        """Keeps what came of a trial; False for one that is tried again."""
+        try:
+            self._keep(task, future.result())
+            return True
+        except NoRun:
+            tries[task] += 1
+            if tries[task] > AGAIN:
+                raise
+            self._submit(task)
+            return False
+
+    def _keep(self, task: Task, answer: Answer) -> None:
+        key = task.entrant.key(task.workload, self._place)
+        self._store.add(
+            Trial(
+                key=key,
+                status=answer.status,
+                seconds=answer.seconds,
+                anchor_seconds=answer.anchor_seconds,
+                anchor=self._anchors[task.workload][0] if answer.seconds else "",
+                message=answer.message,
+                finished=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+            )
+        )
+        found = self._store.result(key)
+        if found is not None:
+            self._results[key] = found
+
+    def _rounds(self, entrant: Entrant, workload: Workload) -> int:
+        found = self._results.get(entrant.key(workload, self._place))
+        return len(found.logs) if found is not None else 0
+
+    def _failed(self, entrant: Entrant) -> bool:
+        """Whether it has no time at one of the shapes; the others need no trial then."""
+        return any(one is not None and one.status != "measured" for one in self._known(entrant))
+
+    def _settled(self, entrant: Entrant) -> bool:
+        return self._failed(entrant) or None not in self._known(entrant)
+
+    def _tell(self) -> None:
+        standings = self.standings()
+        best = in_question(standings)[:1]
+        self._progress(
+            State(
+                regime=self._field.regime,
+                total=len(self._field.entrants),
+                measured=len(standings),
+                failed=sum(map(self._failed, self._field.entrants)),
+                racing=self._racing,
+                best=best[0] if best else None,
+                log=standings[best[0]].log if best else 0.0,
+                seconds_left=max(0.0, self._deadline - time.monotonic()),
+            )
+        )

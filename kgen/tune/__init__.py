@@ -1,0 +1,1 @@
+"""Tuning: what a sweep measured, written back into the spec."""
