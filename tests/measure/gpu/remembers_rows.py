@@ -19,11 +19,11 @@ def rows_kernel(p_x, p_w, p_ids, p_out, p_keys, p_rows, n, turns, BLOCK: tl.cons
     if tl.load(p_keys + slot) == key:
         found = tl.load(p_rows + slot * n + o, mask=o < n)
     else:
-        slow = tl.zeros((BLOCK,), tl.float32)
+        slow = tl.zeros((BLOCK,), tl.float32) + value
         for _ in range(turns):
             slow = tl.sin(slow)
         x = tl.load(p_x + row * n + o, mask=o < n)
-        found = x * tl.load(p_w + o, mask=o < n) + shift + slow
+        found = x * tl.load(p_w + o, mask=o < n) + shift + tl.where(slow > 2.0, 1.0, 0.0)
         tl.store(p_rows + slot * n + o, found, mask=o < n)
         tl.debug_barrier()
         tl.store(p_keys + slot, key)
