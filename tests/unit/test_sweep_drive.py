@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from kgen.measure.member import NoRun
-from kgen.sweep.drive import Plan, Sweep
+from kgen.sweep.drive import Sweep
+from kgen.sweep.state import Plan
 from kgen.sweep.race import Rules, in_question
 from kgen.sweep.store import Store
 
@@ -156,7 +157,8 @@ import sys, time
 sys.path.insert(0, {folder!r})
 from pathlib import Path
 from fields import PLACE, TIMING, Script, entrant, field
-from kgen.sweep.drive import Plan, Sweep
+from kgen.sweep.drive import Sweep
+from kgen.sweep.state import Plan
 from kgen.sweep.store import Store
 
 def before(job):

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from kgen.diagnostics import KgenError
-from kgen.sweep.drive import Plan
 from kgen.sweep.pack import Packed, pack, take_back, unpacked
 from kgen.sweep.race import Rules
+from kgen.sweep.state import Plan
 from kgen.sweep.store import Store
 
 TESTS = Path(__file__).parents[1]
