@@ -110,7 +110,12 @@ class Sweep:
                 searching.tell(waiting.pop(entrant), self._log(entrant))
 
         def proposals() -> Iterator[Task]:
-            yield from self._first(self._field.present)
+            present = self._field.present
+            if not self._settled(present):
+                # not to be asked for once more while it is under way
+                waiting[present] = entrants.index(present)
+                searching.know(waiting[present], None)
+                yield from self._first(present)
             for _ in range(len(entrants) if plan.trials is None else plan.trials):
                 index = searching.ask()
                 if index is None:

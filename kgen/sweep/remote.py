@@ -17,7 +17,7 @@ from kgen.diagnostics import KgenError
 from kgen.measure.member import NoRun
 from kgen.sweep.executor import Crew, crew
 from kgen.sweep.pack import STORE, Packed, unpacked
-from kgen.sweep.state import Plan, State
+from kgen.sweep.state import State
 from kgen.sweep.store import Store
 from kgen.sweep.sweeps import SPENT, WHOLE, sweep_all
 

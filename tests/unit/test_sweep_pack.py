@@ -65,6 +65,23 @@ def test_a_folder_without_a_request_is_told_so(tmp_path, store):
         take_back(tmp_path, store)
 
 
+def test_what_hands_out_trials_loads_neither_torch_nor_what_only_specs_need():
+    code = "import sys, kgen.sweep.remote; print([m for m in sys.argv[1:] if m in sys.modules])"
+    heavy = (
+        "torch",
+        "triton",
+        "pydantic",
+        "yaml",
+        "sympy",
+        "optuna",
+        "distributed",
+        "numpy",
+        "rich",
+    )
+    done = subprocess.run([sys.executable, "-c", code, *heavy], capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == ("[]\n", "")
+
+
 @pytest.mark.full
 def test_a_packed_sweep_runs_with_torch_alone_and_its_trials_come_back(tmp_path, store):
     """In real processes, on the scripted host."""
