@@ -111,12 +111,14 @@ class Sweep:
 
         def proposals() -> Iterator[Task]:
             present = self._field.present
+            left = len(entrants) if plan.trials is None else plan.trials
             if not self._settled(present):
+                left -= 1
                 # not to be asked for once more while it is under way
                 waiting[present] = entrants.index(present)
                 searching.know(waiting[present], None)
                 yield from self._first(present)
-            for _ in range(len(entrants) if plan.trials is None else plan.trials):
+            for _ in range(left):
                 index = searching.ask()
                 if index is None:
                     return
