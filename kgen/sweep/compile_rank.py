@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kgen.compile import Job, Limits, Resources, compile_all, report
 from kgen.devices import device
 from kgen.diagnostics import Place
+from kgen.families.model import Value
 from kgen.plan.templates import Templates
 from kgen.render.assemble import draft
 from kgen.render.hashes import core_sha256
-from kgen.render.launch import signatures
+from kgen.render.launch import Signature, signatures
 from kgen.render.model import Launcher
 from kgen.render.write import write_atomically
 from kgen.sweep.cost import Usage
@@ -20,6 +21,7 @@ from kgen.sweep.model import Candidate, Compiled, Dropped, Ranked
 from kgen.sweep.planned import Planner
 from kgen.sweep.prune import Reason, told
 from kgen.sweep.rank import Ranking, interleaved
+from kgen.sweep.shapes import Shape
 
 OnDone = Callable[[int, int], None]
 
@@ -41,12 +43,25 @@ class CompileRanking:
 
 
 @dataclass(frozen=True)
+class _Part:
+    """One kernel to compile: the axes of the case that it serves, and its role there."""
+
+    axes: Mapping[str, Value]
+    role: str
+    job: Job
+
+    def serves(self, shape: Shape) -> bool:
+        """Whether a call of that shape launches it."""
+        return all(shape.axes.get(axis, value) == value for axis, value in self.axes.items())
+
+
+@dataclass(frozen=True)
 class _Draft:
-    """A rendered candidate, those that render to the same core, and what to compile by the kernel's role."""
+    """A rendered candidate, those that render to the same core, and what to compile."""
 
     ranked: Ranked
     core: str
-    jobs: tuple[tuple[str, Job], ...]
+    parts: tuple[_Part, ...]
     same: list[Candidate]
 
 
@@ -68,7 +83,7 @@ def compile_best(
     rendering does.
     """
     drafts, dropped = _drafts(ranking, templates, count, cache_dir)
-    jobs = [job for one in drafts for _, job in one.jobs]
+    jobs = [part.job for one in drafts for part in one.parts]
     done: list[Resources] = []
 
     def tell(job: Job, resources: Resources) -> None:
@@ -79,7 +94,7 @@ def compile_best(
     results = iter(
         compile_all(jobs, workers=workers, timeout=timeout, cache_dir=cache_dir, on_done=tell)
     )
-    found = [_compiled(ranking, one, [next(results) for _ in one.jobs]) for one in drafts]
+    found = [_compiled(ranking, one, [next(results) for _ in one.parts]) for one in drafts]
     return CompileRanking(tuple(_in_order(ranking, found)), dropped)
 
 
@@ -104,56 +119,58 @@ def _drafts(
             continue
         source = cache_dir / "sweep" / core / "submission.py"
         write_atomically(source, text)
-        jobs = tuple(_jobs(ranking, launchers, source))
-        drafts[core] = _Draft(one, core, jobs, [])
+        drafts[core] = _Draft(one, core, tuple(_parts(ranking, launchers, source)), [])
     return list(drafts.values()), tuple(told(dropped))
 
 
-def _jobs(
-    ranking: Ranking, launchers: Sequence[Launcher], source: Path
-) -> Iterable[tuple[str, Job]]:
-    """Every signature that the regime launches, with the role of its kernel."""
-    roles = {kernel.function: kernel.plan.role for one in launchers for kernel in one.kernels}
+def _parts(ranking: Ranking, launchers: Sequence[Launcher], source: Path) -> Iterator[_Part]:
+    """Every kernel of every case of the regime."""
     on = device(ranking.plan.devices[0]).target
-    for one in signatures(launchers):
-        if ranking.regime in one.regimes:
-            job = Job(
-                source=source,
-                function=one.function,
-                signature=one.types,
-                constants=one.constants,
-                divisible_by_16=one.divisible,
-                num_warps=one.num_warps,
-                num_stages=one.num_stages,
-                target=on,
-            )
-            yield roles[one.function], job
+    for launcher in launchers:
+        if launcher.regime.index != ranking.index:
+            continue
+        roles = {kernel.function: kernel.plan.role for kernel in launcher.kernels}
+        for case in launcher.group.cases:
+            alone = replace(launcher, group=replace(launcher.group, cases=(case,)))
+            for one in signatures([alone]):
+                yield _Part(case.axes, roles[one.function], _job(one, source, on))
+
+
+def _job(one: Signature, source: Path, on: str) -> Job:
+    return Job(
+        source=source,
+        function=one.function,
+        signature=one.types,
+        constants=one.constants,
+        divisible_by_16=one.divisible,
+        num_warps=one.num_warps,
+        num_stages=one.num_stages,
+        target=on,
+    )
 
 
 def _compiled(ranking: Ranking, one: _Draft, results: Sequence[Resources]) -> Compiled:
     same = tuple(one.same)
-    jobs = [job for _, job in one.jobs]
+    jobs = [part.job for part in one.parts]
     problems = report(zip(jobs, results), Limits(), (), lambda job: Place(str(job.source)))
     if problems:
         return Compiled(one.ranked, one.core, same, refused=problems[0].message)
-    usage: dict[str, Usage] = {}
-    for (role, _), resources in zip(one.jobs, results):
-        usage[role] = _most(usage.get(role, Usage(0, 0, 0)), resources)
+    used = [(part, _usage(resources)) for part, resources in zip(one.parts, results)]
+    at = {
+        shape.name: {part.role: usage for part, usage in used if part.serves(shape)}
+        for shape in ranking.shapes
+    }
     candidate = one.ranked.candidate
-    ranked = ranking.models[candidate.variant].ranked(candidate, usage)
-    spilled = max(known.spill_bytes for known in usage.values())
+    ranked = ranking.models[candidate.variant].ranked(candidate, at)
+    spilled = max(usage.spill_bytes for _, usage in used)
     return Compiled(ranked, one.core, same, spill_bytes=spilled)
 
 
-def _most(known: Usage, resources: Resources) -> Usage:
-    """The most that any signature of a kernel takes. Where a compiler tells no spills, the stack stands for them."""
+def _usage(resources: Resources) -> Usage:
+    """Of one kernel. Where a compiler tells no spills, the stack stands for them."""
     told = resources.spill_bytes
-    spilled = (resources.stack_bytes or 0) if told is None else told
-    return Usage(
-        max(known.registers, resources.registers or 0),
-        max(known.spill_bytes, spilled),
-        max(known.shared_bytes, resources.shared_bytes or 0),
-    )
+    spilled = resources.stack_bytes if told is None else told
+    return Usage(resources.registers or 0, spilled or 0, resources.shared_bytes or 0)
 
 
 def _in_order(ranking: Ranking, found: Sequence[Compiled]) -> Iterable[Compiled]:

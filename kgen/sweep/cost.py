@@ -71,16 +71,18 @@ class CostModel:
             for shape in shapes
         }
 
-    def ranked(self, candidate: Candidate, usage: Mapping[str, Usage] | None = None) -> Ranked:
-        """The estimate for each shape; with `usage`, what was compiled of each kernel by its role."""
-        return Ranked(
-            candidate, tuple(self.estimate(candidate, shape, usage) for shape in self._shapes)
-        )
+    def ranked(
+        self, candidate: Candidate, usage: Mapping[str, Mapping[str, Usage]] | None = None
+    ) -> Ranked:
+        """The estimate for each shape; with `usage`, by what the compiler says of its kernels, by shape and role."""
+        at = usage or {}
+        estimates = (self.estimate(candidate, shape, at.get(shape)) for shape in self._shapes)
+        return Ranked(candidate, tuple(estimates))
 
     def estimate(
         self, candidate: Candidate, shape: str, usage: Mapping[str, Usage] | None = None
     ) -> Estimate:
-        """The estimate for one shape."""
+        """The estimate for one shape; `usage` is that of its kernels by their role."""
         kernels = []
         for role, figures_of in self._shapes[shape].items():
             figures = figures_of(candidate)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from kgen.diagnostics import Diagnostic, KgenError, Place
-from kgen.expr import EvalError, evaluate, names
+from kgen.expr import EvalError, Expr, evaluate, names
 from kgen.families.model import Value
 from kgen.plan.model import Plan, Template
 from kgen.plan.scope import chosen
@@ -81,18 +81,24 @@ class Declared:
         return ByKeys(keys_of(self._variant, map(expression, texts)), self._first, compute)
 
     def _numbers(self, candidate: Candidate, shape: Shape) -> Callable[[str], int]:
-        """What gives an expression's value for a candidate at a shape. Raises KgenError (KG859)."""
+        """What gives an expression's value for a candidate at a shape. Raises KgenError (KG859).
+
+        No more is derived than an expression needs: the candidate may stand for others that differ in the rest.
+        """
         known: dict[str, Value] = {**self._constants, **shape.axes}
         known.update((self._names[k], v) for k, v in candidate.settings if k in self._names)
-        for name, derived in self._variant.let.items():
-            try:
-                known[name] = evaluate(chosen(derived, known), known)
-            except EvalError as error:
-                raise KgenError([self._no_value(name, shape, error)]) from None
+
+        def value(expr: Expr) -> Value:
+            for name in names(expr) & self._variant.let.keys() - known.keys():
+                derived = self._variant.let[name]
+                if derived.when is not None:
+                    value(expression(derived.when))
+                known[name] = value(chosen(derived, known))
+            return evaluate(expr, known)
 
         def number(text: str) -> int:
             try:
-                return evaluate(expression(text), known)
+                return value(expression(text))
             except EvalError as error:
                 raise KgenError([self._no_value(text, shape, error)]) from None
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from kgen.compile import Job, Resources
 from kgen.make import make
 from kgen.plan.templates import Templates
 from kgen.spec import load
@@ -16,6 +17,7 @@ from kgen.sweep.rank import Ranking, rank
 from kgen.sweep.space import axes
 
 SPEC = "specs/norm/rms_4096.yaml"
+ATTENTION = "specs/attention/gqa8_fp8_page1.yaml"
 ONE_CALL = ("workloads.bench=[{T: 64}]",)
 
 
@@ -138,3 +140,32 @@ def test_what_cannot_be_proved_is_not_rendered_and_what_is_refused_or_the_same_i
     (dropped,) = after.dropped
     assert (dropped.rule, dropped.count) == ("T != 77 or BLOCK_H != 512", 2)
     assert dropped.why == "not proved: false at H = 4096, T = 77"
+
+
+def test_a_shape_is_estimated_by_the_kernels_that_it_launches(root, tmp_path, monkeypatch):
+    """With a window and without one are two kernels; one that spills says nothing of the other."""
+    whole = Resources("compiled", 90, 0, 0, 1024, 0)
+    windowed = Resources("compiled", 255, 64, 64, 2048, 0)
+
+    def compile_all(jobs: list[Job], **options) -> list[Resources]:
+        return [windowed if "window" in job.function else whole for job in jobs]
+
+    monkeypatch.setattr("kgen.sweep.compile_rank.compile_all", compile_all)
+    bench = "workloads.bench=[{B: 8, Q: 1, S: 512}, {B: 8, Q: 1, S: 512, WINDOW: 4096}]"
+    spec, templates = load(root / ATTENTION, [bench]), Templates()
+    own = ["decode.tile.BLOCK_N=32", "decode.launch.num_warps=4", "decode.launch.num_stages=2"]
+    ranking = rank(spec, templates, axes(spec, templates, own))
+    (one,) = compile_best(ranking, templates, 1, cache_dir=tmp_path).compiled
+    found = [
+        [(kernel.role, kernel.registers, kernel.spill_bytes) for kernel in estimate.kernels]
+        for estimate in one.ranked.estimates
+    ]
+    assert [estimate.shape for estimate in one.ranked.estimates] == [
+        "B 8 Q 1 S 512",
+        "B 8 Q 1 window 4096 S 512",
+    ]
+    assert found == [
+        [("split", 90, 0), ("combine", 90, 0)],
+        [("split", 255, 64), ("combine", 255, 64)],
+    ]
+    assert one.spill_bytes == 64

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,6 +13,7 @@ from hypothesis import strategies as st
 
 from kgen.devices import target, targets
 from kgen.diagnostics import KgenError
+from kgen.expr import evaluate
 from kgen.plan.build import build
 from kgen.plan.templates import Templates
 from kgen.spec import load
@@ -69,8 +72,6 @@ def test_figures_are_those_of_the_declaration(model):
 
 def test_figures_follow_the_plan_s_own_launcher(model, root):
     """The grid that the plan computes at launch is the one that is estimated."""
-    from kgen.expr import evaluate
-
     costs, candidate = model()
     at = {"B": 1, "Q": 1, "CAP": 32768, "PAGES": 2049}
     for waves, most in ((1, 64), (3, 7), (16, 4096)):
@@ -256,3 +257,33 @@ def test_a_candidate_has_the_estimate_of_its_own_settings(root):
             candidate
         )
     assert len({together.ranked(c).estimates for c in candidates(one)}) >= 8
+
+
+def test_a_value_that_another_candidate_cannot_have_costs_this_one_nothing(root, tmp_path):
+    """The tile of the first candidate has no logarithm; the figures of warps alone do not look at it."""
+    folder = tmp_path / "norm" / "generic"
+    shutil.copytree(root / "templates" / "norm" / "generic", folder)
+    declared = (folder / "variant.yaml").read_text()
+    assert "constraints:" in declared
+    derived = "let:\n  SHIFT: {value: log2(BLOCK_H), doc: of the tile}\n\nconstraints:\n"
+    (folder / "variant.yaml").write_text(declared.replace("constraints:\n", derived))
+    loaded, templates = load(root / NORM), Templates([tmp_path])
+    keys = ["rows.variant=generic", "rows.tile.BLOCK_H=96,1024", "rows.launch.num_warps=4"]
+    (one,) = axes(loaded, templates, keys)
+    costs = CostModel(build(loaded), one, templates, [Shape("here", {"T": 64, "H": 4096})])
+    seconds = [costs.estimate(candidate, "here").seconds for candidate in candidates(one)]
+    assert len(set(seconds)) == 2
+
+
+def test_a_figure_of_what_only_the_gpu_knows_is_told(root):
+    loaded, templates = load(root / PAGED), Templates()
+    template = templates.find("attention", "split_k")
+    split = template.variant.kernels["split"].model_copy(update={"bytes": "B * S"})
+    kernels = {**template.variant.kernels, "split": split}
+    variant = template.variant.model_copy(update={"kernels": kernels})
+    templates._loaded["attention", "split_k"] = replace(template, variant=variant)
+    (one,) = axes(loaded, templates, ["decode.tile.BLOCK_N=64"])
+    at = [Shape("here", {"B": 1, "Q": 1, "CAP": 64, "PAGES": 5})]
+    costs = CostModel(build(loaded), one, templates, at)
+    with pytest.raises(KgenError, match="KG859: `B \\* S` has no value at here: `S` has no value"):
+        costs.ranked(next(candidates(one)))

@@ -17,7 +17,7 @@ from kgen.spec import load
 from kgen.sweep.model import Candidate
 from kgen.sweep.prune import Rules, prune
 from kgen.sweep.rank import rank
-from kgen.sweep.space import Axes, axes, candidates
+from kgen.sweep.space import Axes, axes, candidates, current
 
 ROOT = Path(__file__).parents[2]
 SPECS = sorted(str(path.relative_to(ROOT)) for path in ROOT.glob("specs/*/*.yaml"))
@@ -186,8 +186,6 @@ def test_attention_is_dropped_exactly_where_the_whole_plan_is_refused(spec):
 
 @pytest.mark.parametrize("spec", SPECS)
 def test_whatever_a_spec_has_now_is_never_dropped(spec):
-    from kgen.sweep.space import current
-
     loaded, templates = load(ROOT / spec), Templates()
     for one in axes(loaded, templates, everything=True):
         own = current(loaded, templates, one.index)

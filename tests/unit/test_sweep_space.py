@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgen.diagnostics import KgenError
+from kgen.plan.build import build
 from kgen.plan.templates import Templates
 from kgen.plan.variant import Parameter
 from kgen.spec import load
@@ -142,8 +143,6 @@ def test_the_overrides_of_a_candidate_leave_nothing_of_another_variant(swept, ro
 @pytest.mark.parametrize("spec", SPECS)
 def test_the_current_candidate_is_what_the_spec_has(root, spec):
     loaded, templates = load(root / spec), Templates()
-    from kgen.plan.build import build
-
     for index, regime in enumerate(loaded.document.regimes):
         if regime.variant:
             own = current(loaded, templates, index)
