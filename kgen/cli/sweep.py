@@ -91,7 +91,7 @@ def sweep(
     has now. Every trial is kept as it ends; run again, it goes on. Without a GPU the ranking is an estimate.
     """
     from kgen.cli import swept
-    from kgen.sweep.drive import Plan
+    from kgen.sweep.state import Plan
     from kgen.sweep.prepare import Asked
     from kgen.sweep.race import Rules
     from kgen.sweep.trial import Timing

@@ -14,7 +14,6 @@ from kgen.measure.member import NoRun
 from kgen.paths import cache_dir
 from kgen.spec import Spec, load
 from kgen.sweep.conclude import Where, concluded
-from kgen.sweep.drive import Plan, State
 from kgen.sweep.executor import crew, visible_gpus
 from kgen.sweep.field import Field
 from kgen.sweep.pack import Packed, pack, unpacked
@@ -24,6 +23,7 @@ from kgen.sweep.progress import Bars
 from kgen.sweep.rendered import Source, workloads
 from kgen.sweep.report import report as lines
 from kgen.sweep.report import values
+from kgen.sweep.state import Plan, State
 from kgen.sweep.store import Store
 from kgen.sweep.sweeps import sweep_all
 from kgen.sweep.trial import Timing

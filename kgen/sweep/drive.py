@@ -6,14 +6,14 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
-from dataclasses import dataclass
 
 from kgen.measure.member import NoRun
 from kgen.sweep.executor import Crew
 from kgen.sweep.field import Entrant, Field
-from kgen.sweep.race import Rules, Standing, in_question, next_rung, standing
+from kgen.sweep.race import Standing, next_rung, standing
 from kgen.sweep.records import Key, Measured, Result, Trial
 from kgen.sweep.search import Option, strategy
+from kgen.sweep.state import Plan, State, Task
 from kgen.sweep.store import Store
 from kgen.sweep.trial import Answer, File, Job, Place, Timing, Workload
 
@@ -23,41 +23,6 @@ EXPLORING = 0.7
 LOOK_SECONDS = 0.5
 AGAIN = 2
 """How often a trial is tried again whose anchor, and not itself, gave no time."""
-
-
-@dataclass(frozen=True)
-class Plan:
-    """How to go about it: at most `trials` candidates in `seconds`, proposed by `strategy`; see `search`."""
-
-    strategy: str = "auto"
-    seed: int = 0
-    trials: int | None = None
-    seconds: float = 600.0
-    storage: str | None = None
-    rules: Rules = Rules()
-
-
-@dataclass(frozen=True)
-class State:
-    """How far a sweep is: candidates by what became of them, and the best so far with its log over the anchor."""
-
-    regime: str
-    total: int
-    measured: int
-    failed: int
-    racing: int
-    best: Entrant | None
-    log: float
-    seconds_left: float
-
-
-@dataclass(frozen=True)
-class Task:
-    """A trial to come: an entrant at a workload, for so many rounds more."""
-
-    entrant: Entrant
-    workload: Workload
-    rounds: int
 
 
 class Sweep:
@@ -81,6 +46,8 @@ class Sweep:
         self._deadline = time.monotonic() + plan.seconds
         self._under_way: dict[Future, Task] = {}
         self._results: dict[Key, Result] = {}
+        self._standings: dict[Entrant, Standing] = {}
+        self._failures: set[Entrant] = set()
         self._racing = 0
         self.spent = False
         """Whether the time was spent before the race was decided."""
@@ -94,6 +61,8 @@ class Sweep:
         self._workloads = self._field.workloads(place)
         self._store.describe(self._field.entries(), self._measured())
         self._results = self._store.results(place.device, place.versions)
+        for one in self._field.entrants:
+            self._update(one)
         self._anchors = {one: self._anchor(one) for one in self._workloads}
         try:
             self._explore()
@@ -105,13 +74,17 @@ class Sweep:
 
     def standings(self) -> dict[Entrant, Standing]:
         """The entrants that have a time at every shape."""
-        found = {one: self._standing(one) for one in self._field.entrants}
-        return {one: standing for one, standing in found.items() if standing is not None}
+        return dict(self._standings)
 
-    def _standing(self, entrant: Entrant) -> Standing | None:
-        logs = [result.logs for result in self._known(entrant) if result is not None]
-        complete = logs and all(logs) and len(logs) == len(self._workloads)
-        return standing(logs) if complete else None
+    def _update(self, entrant: Entrant) -> None:
+        """Draws anew what follows from an entrant's results."""
+        known = [self._results.get(entrant.key(one, self._place)) for one in self._workloads]
+        logs = [one.logs for one in known if one is not None]
+        if any(one is not None and one.status != "measured" for one in known):
+            self._failures.add(entrant)
+            self._standings.pop(entrant, None)
+        elif logs and len(logs) == len(known):
+            self._standings[entrant] = standing(logs)
 
     def _measured(self) -> Iterator[Measured]:
         for one in self._workloads:
@@ -121,10 +94,6 @@ class Sweep:
         present = self._field.present
         return self._store.anchor(present.key(workload, self._place), present.file)
 
-    def _known(self, entrant: Entrant) -> list[Result | None]:
-        """What is known of an entrant, by workload."""
-        return [self._results.get(entrant.key(one, self._place)) for one in self._workloads]
-
     def _explore(self) -> None:
         """A first look at each candidate that the strategy proposes, and at what the spec has now before them all."""
         entrants, plan = self._field.entrants, self._plan
@@ -132,15 +101,24 @@ class Sweep:
         searching = strategy(plan.strategy, options, plan.seed, plan.storage)
         until = time.monotonic() + EXPLORING * plan.seconds
         waiting: dict[Entrant, int] = {}
+        for index, one in enumerate(entrants):
+            if self._settled(one):
+                searching.know(index, self._log(one))
 
         def told(entrant: Entrant) -> None:
             if entrant in waiting and self._settled(entrant):
-                found = self._standing(entrant)
-                searching.tell(waiting.pop(entrant), found.log if found else None)
+                searching.tell(waiting.pop(entrant), self._log(entrant))
 
         def proposals() -> Iterator[Task]:
-            yield from self._first(self._field.present)
-            for _ in range(len(entrants) if plan.trials is None else plan.trials):
+            present = self._field.present
+            left = len(entrants) if plan.trials is None else plan.trials
+            if not self._settled(present):
+                left -= 1
+                # not to be asked for once more while it is under way
+                waiting[present] = entrants.index(present)
+                searching.know(waiting[present], None)
+                yield from self._first(present)
+            for _ in range(left):
                 index = searching.ask()
                 if index is None:
                     return
@@ -167,7 +145,7 @@ class Sweep:
         """More rounds for those in question, rung by rung."""
         made = self._plan.rules.first
         while True:
-            left, rounds = next_rung(self.standings(), made, self._plan.rules)
+            left, rounds = next_rung(self._standings, made, self._plan.rules)
             self._racing = len(left)
             tasks = (
                 Task(one, workload, missing)
@@ -246,6 +224,7 @@ class Sweep:
         found = self._store.result(key)
         if found is not None:
             self._results[key] = found
+            self._update(task.entrant)
 
     def _rounds(self, entrant: Entrant, workload: Workload) -> int:
         found = self._results.get(entrant.key(workload, self._place))
@@ -253,23 +232,26 @@ class Sweep:
 
     def _failed(self, entrant: Entrant) -> bool:
         """Whether it has no time at one of the shapes; the others need no trial then."""
-        return any(one is not None and one.status != "measured" for one in self._known(entrant))
+        return entrant in self._failures
+
+    def _log(self, entrant: Entrant) -> float | None:
+        found = self._standings.get(entrant)
+        return None if found is None else found.log
 
     def _settled(self, entrant: Entrant) -> bool:
-        return self._failed(entrant) or None not in self._known(entrant)
+        return entrant in self._failures or entrant in self._standings
 
     def _tell(self) -> None:
-        standings = self.standings()
-        best = in_question(standings)[:1]
+        best = max(self._standings, key=lambda one: self._standings[one].log, default=None)
         self._progress(
             State(
                 regime=self._field.regime,
                 total=len(self._field.entrants),
-                measured=len(standings),
-                failed=sum(map(self._failed, self._field.entrants)),
+                measured=len(self._standings),
+                failed=len(self._failures),
                 racing=self._racing,
-                best=best[0] if best else None,
-                log=standings[best[0]].log if best else 0.0,
+                best=best,
+                log=self._standings[best].log if best else 0.0,
                 seconds_left=max(0.0, self._deadline - time.monotonic()),
             )
         )

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from kgen.diagnostics import Diagnostic, KgenError, Place
-from kgen.sweep.drive import Plan
 from kgen.sweep.field import Entrant, Field
 from kgen.sweep.race import Rules
+from kgen.sweep.state import Plan
 from kgen.sweep.store import Store
 from kgen.sweep.trial import File, Timing
 

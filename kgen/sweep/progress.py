@@ -6,8 +6,8 @@ import math
 import sys
 from types import TracebackType
 
-from kgen.sweep.drive import State
 from kgen.sweep.model import Settings, text
+from kgen.sweep.state import State
 
 
 class Bars:

@@ -15,9 +15,9 @@ from pathlib import Path
 
 from kgen.diagnostics import KgenError
 from kgen.measure.member import NoRun
-from kgen.sweep.drive import Plan, State
 from kgen.sweep.executor import Crew, crew
 from kgen.sweep.pack import STORE, Packed, unpacked
+from kgen.sweep.state import State
 from kgen.sweep.store import Store
 from kgen.sweep.sweeps import SPENT, WHOLE, sweep_all
 

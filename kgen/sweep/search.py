@@ -34,6 +34,9 @@ class Option:
 class Strategy(Protocol):
     """Proposes each option once; several may be asked for before the first is told."""
 
+    def know(self, index: int, log: float | None) -> None:
+        """What was found of an option before: it is not asked for. See `tell`."""
+
     def ask(self) -> int | None:
         """The index of the next option; None when there is no other."""
 
@@ -47,6 +50,9 @@ class InOrder:
     def __init__(self, options: Sequence[Option], order: Sequence[int] | None = None):
         by_estimate = sorted(range(len(options)), key=lambda index: options[index].estimate)
         self._left = list(by_estimate if order is None else order)
+
+    def know(self, index: int, log: float | None) -> None:
+        self.take(index)
 
     def ask(self) -> int | None:
         return self._left.pop(0) if self._left else None
@@ -90,6 +96,10 @@ class Tpe:
         )
         for option in sorted(options, key=lambda one: one.estimate)[:FIRST]:
             self._study.enqueue_trial(self._parameters(option.settings), skip_if_exists=True)
+
+    def know(self, index: int, log: float | None) -> None:
+        if self._rest.take(index):
+            self.tell(index, log)
 
     def ask(self) -> int | None:
         for _ in range(REPEATS):

@@ -102,6 +102,8 @@ class Station:
         payload |= {"rounds": ready.rounds, "eager": ready.eager}
         begun = member.ask("begin", payload)
         against = held(begun)
+        if not against and not begun["rounds"]:
+            against = "not_capturable: no graph holds its calls, and the anchor's are in one"
         own, base = ([], []) if against else self._rounds(job, ready, member)
         against = against or held(member.ask("end", {"seed": timing.seed}))
         if begun["spent"]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import astuple, fields
 from pathlib import Path
 from typing import Any
@@ -50,8 +50,8 @@ class Store:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._db = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
-            # readers and one writer go on beside each other; FULL: an ended trial outlives a power cut too
-            self._db.execute("PRAGMA journal_mode = WAL")
+            _patiently(lambda: self._db.execute("PRAGMA journal_mode = WAL"))
+            # an ended trial outlives a power cut too
             self._db.execute("PRAGMA synchronous = FULL")
             found = self._db.execute("PRAGMA user_version").fetchone()[0]
             if found not in (0, SCHEMA):
@@ -181,6 +181,19 @@ class Store:
     def _anchors(self) -> dict[tuple[str, str, str], str]:
         rows = self._db.execute("SELECT shape, device, versions, core FROM anchors")
         return {tuple(place): core for *place, core in rows}
+
+
+def _patiently(switch: Callable[[], object]) -> None:
+    """Switches to a log that readers and one writer share. SQLite does not wait for others there by itself."""
+    until = time.monotonic() + BUSY_SECONDS
+    while True:
+        try:
+            switch()
+            return
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() > until:
+                raise
+            time.sleep(0.02)
 
 
 def _text(value: object) -> str:

@@ -7,9 +7,10 @@ import time
 from collections.abc import Callable, Sequence
 
 from kgen.measure.member import NoRun
-from kgen.sweep.drive import Plan, State, Sweep
+from kgen.sweep.drive import Sweep
 from kgen.sweep.executor import Crew
 from kgen.sweep.field import Field
+from kgen.sweep.state import Plan, State
 from kgen.sweep.store import Store
 from kgen.sweep.trial import Timing
 

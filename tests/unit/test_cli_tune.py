@@ -12,12 +12,13 @@ import pytest
 
 from kgen.plan.templates import Templates
 from kgen.spec import load
-from kgen.sweep.drive import Plan, Sweep
+from kgen.sweep.drive import Sweep
 from kgen.sweep.executor import Crew
 from kgen.sweep.field import Field
 from kgen.sweep.model import Candidate
 from kgen.sweep.rendered import Source, workloads
 from kgen.sweep.space import current
+from kgen.sweep.state import Plan
 from kgen.sweep.store import Store
 from kgen.sweep.trial import Answer, Place, Timing
 

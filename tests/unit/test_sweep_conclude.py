@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from kgen.sweep.conclude import Where, concluded, places
-from kgen.sweep.drive import Plan, Sweep
+from kgen.sweep.drive import Sweep
 from kgen.sweep.report import report, values
+from kgen.sweep.state import Plan
 from kgen.sweep.store import Store
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "sweep"))

@@ -12,8 +12,9 @@ from pathlib import Path
 import pytest
 
 from kgen.measure.member import NoRun
-from kgen.sweep.drive import Plan, Sweep
-from kgen.sweep.race import Rules, in_question
+from kgen.sweep.drive import Sweep
+from kgen.sweep.state import Plan
+from kgen.sweep.race import in_question
 from kgen.sweep.store import Store
 
 SWEEP = Path(__file__).parents[1] / "sweep"
@@ -126,6 +127,12 @@ def test_tpe_asks_for_no_candidate_twice(store):
     assert set(script.rounds().values()) == {5}
 
 
+def test_nothing_is_measured_twice_where_several_trials_run_at_once(store):
+    script = Script(before=lambda job: time.sleep(0.01))
+    swept(store, script, *(entrant(n, 1.0 + n) for n in range(6)), slots=4)
+    assert len(script.asked) == 2 * 6
+
+
 def test_an_anchor_that_gives_no_time_again_and_again_ends_the_sweep(store):
     script = Script()
     with pytest.raises(NoRun, match="the anchor gave no time"):
@@ -156,7 +163,8 @@ import sys, time
 sys.path.insert(0, {folder!r})
 from pathlib import Path
 from fields import PLACE, TIMING, Script, entrant, field
-from kgen.sweep.drive import Plan, Sweep
+from kgen.sweep.drive import Sweep
+from kgen.sweep.state import Plan
 from kgen.sweep.store import Store
 
 def before(job):

@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 
 from kgen.diagnostics import KgenError
-from kgen.sweep.drive import Plan, Sweep
+from kgen.sweep.drive import Sweep
 from kgen.sweep.executor import crew, local, visible_gpus
 from kgen.sweep.race import Rules
+from kgen.sweep.state import Plan
 from kgen.sweep.store import Store
 from kgen.sweep.trial import Answer, Place
 

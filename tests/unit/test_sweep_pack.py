@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from kgen.diagnostics import KgenError
-from kgen.sweep.drive import Plan
 from kgen.sweep.pack import Packed, pack, take_back, unpacked
 from kgen.sweep.race import Rules
+from kgen.sweep.state import Plan
 from kgen.sweep.store import Store
 
 TESTS = Path(__file__).parents[1]
@@ -63,6 +63,23 @@ def test_a_folder_in_use_is_not_written_to(tmp_path, store):
 def test_a_folder_without_a_request_is_told_so(tmp_path, store):
     with pytest.raises(KgenError, match="KG983: .*request.json cannot be read"):
         take_back(tmp_path, store)
+
+
+def test_what_hands_out_trials_loads_neither_torch_nor_what_only_specs_need():
+    code = "import sys, kgen.sweep.remote; print([m for m in sys.argv[1:] if m in sys.modules])"
+    heavy = (
+        "torch",
+        "triton",
+        "pydantic",
+        "yaml",
+        "sympy",
+        "optuna",
+        "distributed",
+        "numpy",
+        "rich",
+    )
+    done = subprocess.run([sys.executable, "-c", code, *heavy], capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == ("[]\n", "")
 
 
 @pytest.mark.full

@@ -10,10 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgen.sweep.drive import Plan, Sweep
+from kgen.sweep.drive import Sweep
 from kgen.sweep.race import Rules, Standing, in_question, next_rung, standing
 from kgen.sweep.replay import replay
 from kgen.sweep.search import STRATEGIES, Option, Tpe, strategy
+from kgen.sweep.state import Plan
 from kgen.sweep.store import Store
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "sweep"))
@@ -59,6 +60,17 @@ def test_another_seed_gives_another_order(name):
 def test_the_exhaustive_one_goes_by_estimate():
     estimates = [options()[index].estimate for index in asked("exhaustive")]
     assert estimates == sorted(estimates)
+
+
+@pytest.mark.parametrize("name", STRATEGIES)
+def test_what_is_known_is_not_asked_for(name):
+    searching = strategy(name, options(), 0)
+    known = range(0, len(options()), 2)
+    for index in known:
+        searching.know(index, None if index == 4 else 1.0)
+    left = [searching.ask() for _ in range(len(options()) - len(known))]
+    assert sorted(left) == [index for index in range(len(options())) if index % 2]
+    assert searching.ask() is None
 
 
 def test_all_candidates_that_fail_are_no_end():

@@ -71,6 +71,19 @@ def test_one_that_turns_wrong_while_it_is_timed_has_no_speed_either(station, mon
     assert answer.status == "wrong" and not answer.seconds
 
 
+def test_one_that_no_graph_holds_has_no_time_beside_one_that_is_captured(station, monkeypatch):
+    ask = Here.ask
+
+    def refused(self, verb, payload):
+        answer = ask(self, verb, payload)
+        return {**answer, "rounds": 0} if (verb, self.role) == ("begin", "candidate") else answer
+
+    monkeypatch.setattr(Here, "ask", refused)
+    answer = station.measure(job(toy("looks"), toy("base"), rounds=1))
+    assert answer.status == "wrong" and not answer.seconds
+    assert answer.message.startswith("not_capturable: no graph holds its calls")
+
+
 def test_one_that_raises_is_recorded_and_the_next_is_measured(station):
     answer = station.measure(job(toy("raises", text=RAISES), toy("base")))
     assert (answer.status, answer.message) == ("crashed", "ValueError: no")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import sqlite3
+import subprocess
+import sys
 from dataclasses import fields, replace
 from pathlib import Path
 
@@ -92,6 +94,13 @@ def test_what_another_connection_added_is_seen_at_once(store):
     other.close()
 
 
+def test_many_open_a_new_store_at_the_same_moment(tmp_path):
+    code = "import sys; from pathlib import Path; from kgen.sweep.store import Store; Store(Path(sys.argv[1]))"
+    command = [sys.executable, "-c", code, str(tmp_path / "new.sqlite")]
+    opening = [subprocess.Popen(command) for _ in range(6)]
+    assert [one.wait(60) for one in opening] == [0] * 6
+
+
 def test_entries_and_workloads_read_back_and_the_newest_estimate_holds(store):
     settings = (("launch.aligned", True), ("tile.BLOCK_N", 64), ("variant", "toy"))
     entry = Entry("spec", "decode", settings, "core", "signature", {"short": 1.0})
@@ -146,7 +155,7 @@ def test_trials_read_back_as_they_were(pairs, words):
     except UnicodeEncodeError:
         return
     store = Store(Path(":memory:"))
-    store._put("anchors", [(key.shape, key.device, key.versions, "anchor", "{}")])
+    store.anchor(replace(key, core="anchor"), ANCHOR)
     store.add(one)
     assert store.result(key) == together([one], "anchor")
     store.close()
