@@ -96,7 +96,7 @@ def _decided(
         manifest = own.file.manifest
         fallback = fallback_settings(manifest, spec.document.family, source.templates)
         axes = {one.name: one.axes for one in timed}
-        cut = split(found, axes, fallback, manifest["problem"]["axes"])
+        cut = split(found, axes, fallback, manifest["problem"]["axes"], present)
         if cut is not None:
             return cut
     return choose(found, present)

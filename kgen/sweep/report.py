@@ -28,6 +28,8 @@ def report(found: Concluded, present: Core) -> Iterator[str]:
         yield ""
         yield name
         yield from table(HEADER, [_cells(row, present, swept) for row in rows])
+    if found.measured > len(found.overall):
+        yield f"and {found.measured - len(found.overall)} more, slower on the whole"
     yield ""
     yield (
         f"{found.measured} measured, {len(found.failed)} without a time, {found.untried} not tried; "

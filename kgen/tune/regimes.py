@@ -46,13 +46,14 @@ def point(name: str, axes: AxisValues, rows: Sequence[Row]) -> Point:
     )
 
 
-def pieces(points: Sequence[Point]) -> tuple[Piece, ...]:
+def pieces(points: Sequence[Point], present: Core | None = None) -> tuple[Piece, ...]:
     """The fewest pieces that explain the points, along the axis that needs fewest; none where no cut helps or is needed.
+    What the spec has, `present`, stays in a piece where nothing is distinguishably better.
 
     Greedy: a piece takes shapes in the order of the axis as long as some candidate is as good as the best at all of
     them, which no other cutting does with fewer pieces.
     """
-    found = [cut for axis in _axes(points) if (cut := _along(points, axis))]
+    found = [cut for axis in _axes(points) if (cut := _along(points, axis, present))]
     best = min(found, key=len, default=())
     return best if len(best) > 1 else ()
 
@@ -85,7 +86,7 @@ def _axes(points: Sequence[Point]) -> list[str]:
     return [name for name, found in values.items() if len(found) > 1 and None not in found]
 
 
-def _along(points: Sequence[Point], axis: str) -> tuple[Piece, ...]:
+def _along(points: Sequence[Point], axis: str, present: Core | None) -> tuple[Piece, ...]:
     """The fewest pieces along one axis; none where shapes of one value ask for different candidates."""
     groups: dict[int, list[Point]] = {}
     for one in sorted(points, key=lambda one: one.axes[axis]):
@@ -101,7 +102,11 @@ def _along(points: Sequence[Point], axis: str) -> tuple[Piece, ...]:
             runs.append(([value], good))
     return tuple(
         Piece(
-            core=_best(good, [one for value in values for one in groups[value]]),
+            core=(
+                present
+                if present in good
+                else _best(good, [one for value in values for one in groups[value]])
+            ),
             axis=axis,
             most=values[-1] if number + 1 < len(runs) else None,
             least=values[0],

@@ -68,12 +68,15 @@ def split(
     axes: Mapping[str, AxisValues],
     fallback: Settings | None,
     domains: Mapping[str, Mapping[str, Any]],
+    present: Core,
 ) -> Split | None:
     """The cut that the measured shapes ask for; None where one candidate does for all.
 
-    `axes` are those of each shape, `domains` the axes of the manifest's problem; `found` has a row of every candidate.
+    `axes` are those of each shape, `domains` the axes of the manifest's problem, `present` is what the spec has; `found`
+    has a row of every candidate.
     """
-    cut = pieces([point(name, axes[name], rows) for name, rows in found.shapes.items() if rows])
+    points = [point(name, axes[name], rows) for name, rows in found.shapes.items() if rows]
+    cut = pieces(points, present)
     if not cut:
         return None
     entries = {(row.entry.core, row.entry.signature): row.entry for row in found.overall}
