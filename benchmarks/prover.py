@@ -4,8 +4,9 @@
 
 Of processes, `wall` is seconds from start to exit and `processor` what they and their children computed, with a new
 cache and with a filled one, the least of some runs. With a new cache three processes work side by side, so leave the
-machine to it. Those of launchers are processor seconds of the reading, the proofs and the second check of their
-certificates, without Triton's front end. The last lines say which of the aims are met.
+machine to it. Those of launchers are processor seconds of the reading and the proofs, without Triton's front end; the
+second check of their certificates, which `kgen check` leaves to another process, stands beside them. The last lines say
+which of the aims are met.
 """
 
 from __future__ import annotations
@@ -96,8 +97,9 @@ def kernels(path: Path, runs: int) -> list[Row]:
         def timed(world, launcher, functions):
             start = time.process_time()
             proof = prove_world(world, launcher, functions)
-            unconfirmed = refused(proof.certificates)
             seconds = time.process_time() - start
+            unconfirmed = refused(proof.certificates)
+            again = time.process_time() - start - seconds
             number = next(numbers)
             row = {
                 "spec": path.stem,
@@ -108,6 +110,7 @@ def kernels(path: Path, runs: int) -> list[Row]:
                 "certificates": len(proof.certificates) - len(unconfirmed),
                 "seconds": seconds,
                 "a kernel": seconds / len(functions),
+                "second check": again,
             }
             if number not in rows or seconds < rows[number]["seconds"]:
                 rows[number] = row

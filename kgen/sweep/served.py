@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import hashlib
 from collections.abc import Iterator, Mapping, Set
+from itertools import chain
 from typing import Any
 
 from kgen.compile.core import Core
@@ -33,13 +34,16 @@ def served_core(text: str, manifest: Mapping[str, Any], regime: str) -> str:
 
 
 def served_signature(manifest: Mapping[str, Any], regime: str) -> str:
-    """The hash of all types, constants and options that the regime's kernels are compiled for."""
-    own = [
-        {**one, "function": manifest["kernels"][one["function"]]["role"], "regimes": []}
-        for one in manifest["signatures"]
-        if regime in one["regimes"]
-    ]
-    return _sha256(canonical(own))
+    """The hash of all types, constants and options that the regime's kernels are compiled for, in the order of its launches:
+    in the manifest a signature that it shares stands where another regime has it first.
+    """
+    launches = next(one["launches"] for one in manifest["regimes"] if one["name"] == regime)
+    places = {name: place for place, name in enumerate(chain.from_iterable(launches))}
+    own = [one for one in manifest["signatures"] if regime in one["regimes"]]
+    own.sort(key=lambda one: places[one["function"]])
+    roles = manifest["kernels"]
+    told = [{**one, "function": roles[one["function"]]["role"], "regimes": []} for one in own]
+    return _sha256(canonical(told))
 
 
 def _launchers(text: str, manifest: Mapping[str, Any], regime: str) -> list[str]:

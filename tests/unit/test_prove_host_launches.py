@@ -353,3 +353,12 @@ def test_an_imported_fallback_leaves_the_other_regimes_proved():
     assert {one.status for one in found if not one.regime} == {UNKNOWN}
     launches = [one for one in found if one.regime and one.subject == "launches"]
     assert launches and {one.status for one in launches} == {PROVED}
+
+
+def test_a_regime_behind_one_that_takes_few_requests_is_reached():
+    """Its calls differ from those before in one number among forty conditions."""
+    found = judged("benchmarks/sweeps/gqa8_fp8_page1_tuned.yaml")
+    reached = found["launch_decode", "some call of the entry gets here"]
+    assert reached.status is PROVED
+    assert "B = 9" in reached.evidence
+    assert not wrong("benchmarks/sweeps/gqa8_fp8_page1_tuned.yaml")

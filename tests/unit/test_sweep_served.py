@@ -50,6 +50,18 @@ def test_a_regime_that_shares_kernels_with_another_has_its_own_launchers(rendere
     assert rendered(two, "sweep={}", regime="few") == rendered("regimes.decode.splits.waves=2")
 
 
+def test_a_kernel_that_another_regime_launches_first_is_no_other_kernel(rendered):
+    """The combine kernel stands in the manifest where the first regime has it, before this one's own kernels."""
+    split = "variant: split_k, tile: {BLOCK_N: 128}, splits: {waves: 1, min_chunk: 256, max: 128}"
+    two = (
+        f"regimes=[{{name: few, when: Q == 1 and B <= 7, {split}, launch: {{num_warps: 4, num_stages: 3}}}},"
+        f" {{name: decode, when: Q == 1, {split}, launch: {{num_warps: 8, num_stages: 3}}}},"
+        " {name: rest, when: otherwise, fallback: generic}]"
+    )
+    assert rendered(two) == rendered()
+    assert rendered(two, "sweep={}", regime="few") == rendered("regimes.decode.launch.num_warps=4")
+
+
 @pytest.mark.parametrize("change", ["splits.waves=2", "launch.num_stages=2"])
 def test_each_parameter_of_the_regime_matters(rendered, change):
     assert rendered(f"regimes.decode.{change}") != rendered()

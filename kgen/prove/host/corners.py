@@ -11,7 +11,18 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from kgen.expr import Compare, EvalError, Expr, Name, Number, Value, children, evaluate, names
+from kgen.expr import (
+    Compare,
+    EvalError,
+    Expr,
+    Logic,
+    Name,
+    Number,
+    Value,
+    children,
+    evaluate,
+    names,
+)
 
 MOST = 20_000
 """Values that are tried, over all names."""
@@ -27,6 +38,11 @@ def corner(
     tests = (_Test(goal, False), *map(_Test, conditions))
     free = sorted(frozenset().union(*(names(test.condition) for test in tests)))
     choices = {one: _choices(one, one in scalars, tests) for one in free}
+    # An alternative that is the last one open decides as if it stood alone: by trial that is found late, for an alternative
+    # of many names fails with the last of them.
+    if forced := tuple(_Test(one) for one in _last_open(tests, choices)):
+        tests += forced
+        choices = {one: _choices(one, one in scalars, tests) for one in free}
     alone = Counter(one for test in tests for one in names(test.condition) if test.is_about_one)
     # the goal's names first, then what is bounded most: what merely equals it has no choice then
     order = sorted(free, key=lambda one: (one not in names(goal), -alone[one], len(choices[one])))
@@ -42,6 +58,22 @@ def _choices(own: str, optional: bool, tests: Sequence[_Test]) -> tuple[Value, .
     values = [None, *near] if optional else [one for one in near if one >= 0]
     alone = [test for test in about if test.is_about_one]
     return tuple(one for one in values if all(test.passes({own: one}) for test in alone))
+
+
+def _last_open(tests: Sequence[_Test], choices: Mapping[str, Sequence[Value]]) -> Iterator[Expr]:
+    """Of each disjunction the alternative that is left where no choice of a single name passes any other."""
+    for test in tests:
+        if test.wanted and isinstance(test.condition, Logic) and test.condition.op == "or":
+            left = [one for one in test.condition.operands if _is_open(_Test(one), choices)]
+            if len(left) == 1:
+                yield left[0]
+
+
+def _is_open(test: _Test, choices: Mapping[str, Sequence[Value]]) -> bool:
+    if not test.is_about_one:
+        return True
+    (own,) = names(test.condition)
+    return any(test.passes({own: value}) for value in choices[own])
 
 
 def _literals(exprs: Sequence[Expr]) -> Iterator[int]:
