@@ -18,6 +18,7 @@ from kgen.families.attention import problem as attention
 from kgen.families.norm import problem as norm
 from kgen.measure.operators import watched
 from kgen.runner.case import Case
+from kgen.runner.compare import compare
 
 CPU = torch.device("cpu")
 FOLDERS = ("attention", "norm")
@@ -284,3 +285,19 @@ def test_lists_of_pages_and_slots_name_the_visible_tokens_in_order(root, window)
     assert starts.tolist() == [0, 5, 5, 6, 7] and last.tolist() == [300 - 256, 0, 64, 1]
     assert pages.tolist() == [*table[0, :5].tolist(), table[2, 0].item(), table[3, 0].item()]
     assert math.prod(pages.shape) == 7
+
+
+def test_cublas_answers_its_own_problem_wherever_torch_runs():
+    """Without CUDA torch's own product stands in; the adapter then says that it is not cuBLAS."""
+    problem, peer = (
+        importlib.import_module(f"benchmarks.peers.gemv.{name}") for name in ("problem", "cublas")
+    )
+    nobody = lambda output, element: None  # noqa: E731
+    case = Case("small", {"M": 3, "N": 48, "K": 700}, {}, "plain", "")
+    arguments = problem.inputs({}, case, torch.Generator().manual_seed(1), CPU)
+    right = problem.expected({}, case, arguments)["y"]
+    y = peer.run(**arguments)
+    assert compare("y", y, right, nobody).failure is None
+    assert compare("y", y * 1.02, right, nobody).failure is not None
+    assert (peer.available() == "") == bool(torch.version.cuda)
+    assert problem.work({}, case).bytes == 2 * (3 * 700 + 48 * 700 + 3 * 48)
