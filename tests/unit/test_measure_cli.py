@@ -175,6 +175,7 @@ def test_what_cannot_be_asked_is_refused_in_one_line(tmp_path, monkeypatch, caps
     assert told in shown.err and shown.err.count("\n") == 1 and not shown.out
 
 
+@pytest.mark.full
 def test_the_text_in_a_receipt_is_that_before_the_file_was_loaded(tmp_path):
     """A file can write itself anew; and a hash is of bytes, whatever ends a line."""
     text = (

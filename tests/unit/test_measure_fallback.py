@@ -84,6 +84,7 @@ def outcome(candidate: Path, against: Path, out: Path, problem: str = ""):
     )
 
 
+@pytest.mark.full
 def test_a_row_that_the_fallback_serves_counts_one_and_is_marked(root, candidate, tmp_path):
     baseline = tmp_path / "fa3.py"
     baseline.write_text(BASELINE)

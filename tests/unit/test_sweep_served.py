@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from kgen.make import make
+from kgen.plan.build import build
 from kgen.plan.templates import Templates
+from kgen.render.assemble import render
 from kgen.spec import load
 from kgen.sweep.served import served_core, served_signature
 
@@ -17,8 +18,8 @@ SPEC = "specs/attention/gqa8_fp8_page1.yaml"
 @pytest.fixture(scope="module")
 def rendered(root: Path, cache: Path):
     def keys(*overrides: str, regime: str = "decode") -> tuple[str, str]:
-        made = make(load(root / SPEC, overrides), Templates([]), cache)
-        assert not made.wrong
+        templates = Templates([])
+        made = render(build(load(root / SPEC, overrides), templates), templates, cache)
         return (
             served_core(made.text, made.manifest, regime),
             served_signature(made.manifest, regime),
@@ -72,7 +73,8 @@ def test_two_regimes_of_a_file_have_keys_of_their_own(rendered):
 
 
 def test_a_comment_does_not_matter_and_a_statement_does(root: Path, cache: Path):
-    made = make(load(root / SPEC), Templates([]), cache)
+    templates = Templates([])
+    made = render(build(load(root / SPEC), templates), templates, cache)
     same = made.text.replace("@triton.jit", "# a comment\n@triton.jit", 1)
     other = made.text.replace("tl.cdiv(b_len, SPLITS)", "tl.cdiv(b_len, 2)", 1)
     assert other != made.text
