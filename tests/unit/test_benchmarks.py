@@ -64,9 +64,9 @@ def test_the_prover_benchmark_measures_processes_and_launchers(root, tmp_path):
 
 def test_the_sweep_benchmark_measures_the_space_estimates_and_compiling(root, tmp_path):
     figures_file = tmp_path / "figures.json"
-    options = ("--candidates", "500", "--compiled", "1", "--json", str(figures_file))
+    options = ("--candidates", "500", "--compiled", "1", "--finished", "20", "--json")
     done = subprocess.run(
-        [sys.executable, str(root / "benchmarks" / "sweep.py"), *options],
+        [sys.executable, str(root / "benchmarks" / "sweep.py"), *options, str(figures_file)],
         capture_output=True,
         text=True,
         timeout=600,
@@ -75,6 +75,6 @@ def test_the_sweep_benchmark_measures_the_space_estimates_and_compiling(root, tm
     rows = json.loads(figures_file.read_text())["rows"]
     assert [row["candidates"] for row in rows[:2]] == [500, 500]
     assert rows[2]["candidates"] == 500 - rows[3]["dropped"]
-    assert [row["candidates"] for row in rows[4:]] == [1, 1, 1]
+    assert [row["candidates"] for row in rows[4:]] == [1, 1, 1, 20, 20]
     assert all(row["rate"] > 0 for row in rows)
     assert "all three" in done.stdout
