@@ -28,8 +28,9 @@ class AttentionInterface(Interface):
 class Layout(Model):
     """How the cache lies in memory."""
 
-    cache: Literal["paged_nhd"] = Field(
-        description="[pages, page size, KV heads, head dimension].", examples=["paged_nhd"]
+    cache: Literal["paged_nhd", "paged_hnd"] = Field(
+        description="[pages, page size, KV heads, head dimension], or with KV heads before the page size.",
+        examples=["paged_nhd"],
     )
     page_size: Annotated[int, Field(ge=1, le=65536)] = Field(
         description="Tokens in a page.", examples=[1]

@@ -33,11 +33,18 @@ if TYPE_CHECKING:
 MOST_KEYS = 2**30
 """Positions are 32 bits wide, with room for a window and a tile more."""
 
+CACHE_DIMS: Mapping[str, tuple[str, ...]] = {
+    "paged_nhd": ("page", "slot", "h", "d"),
+    "paged_hnd": ("page", "h", "slot", "d"),
+}
+"""The order of a cache's dimensions in memory: all that tells the layouts apart, since strides are arguments."""
+
 
 def _tensors(spec: Spec) -> tuple[Tensor, ...]:
     document = spec.document
     dtypes, scales = document.dtypes, document.scales
-    cache = (Dim("page", "PAGES"), Dim("slot", "PAGE"), Dim("h", "HK"), Dim("d", "D"))
+    extents = {"page": "PAGES", "slot": "PAGE", "h": "HK", "d": "D"}
+    cache = tuple(Dim(name, extents[name]) for name in CACHE_DIMS[document.layout.cache])
     rows = (Dim("b", "B"), Dim("t", "Q"), Dim("h", "HK * G"))
     found = [
         Tensor("q", "q", dtypes.q, (*rows, Dim("d", "D")), "input", "queries"),
@@ -231,7 +238,14 @@ def _problem(spec: Spec) -> Mapping[str, Any]:
         "scales": {"k": document.scales.k, "v": document.scales.v},
         "lse": document.interface.lse,
         "tolerance": document.numerics.tolerance,
+        **_departures(spec),
     }
+
+
+def _departures(spec: Spec) -> Mapping[str, Any]:
+    """What differs from a cache of tokens first: only then, since measurements are filed under all that a problem says."""
+    layout = spec.document.layout
+    return {} if layout.cache == "paged_nhd" else {"cache": list(CACHE_DIMS[layout.cache])}
 
 
 def _accesses(spec: Spec) -> Accesses:
@@ -242,14 +256,13 @@ def _accesses(spec: Spec) -> Accesses:
     first = Chosen("max(LIVE - Q + 1 - WINDOW, 0)", when="WINDOW != none")
     over = {"b": ("0", "B"), "h": ("0", "HK"), "p": ("FIRST", "LIVE"), "d": ("0", "D")}
     page = {"page": Lookup("block_table", ("b", "p // PAGE"))}
+    at = {"page": "page", "slot": "p % PAGE", "h": "h", "d": "d"}
+    place = tuple(at[name] for name in CACHE_DIMS[spec.document.layout.cache])
     return Accesses(
         values={"LENGTH": Lookup("seq_lens", ("b",))},
         let={"LIVE": Chosen("clamp(LENGTH, 0, CAP)"), "FIRST": first},
         contents=(Contents("block_table", "0", "PAGES - 1", "page * PAGE < LIVE"),),
-        reads=tuple(
-            ReadOnce(cache, over, ("page", "p % PAGE", "h", "d"), page)
-            for cache in ("k_cache", "v_cache")
-        ),
+        reads=tuple(ReadOnce(cache, over, place, page) for cache in ("k_cache", "v_cache")),
     )
 
 
