@@ -21,7 +21,7 @@ BUNDLES = sorted(
 
 # an attention file is a minute's work: the demo's is enough for every change
 SLOW = {
-    "generated/attention/gqa4_bf16_hnd",
+    *("generated/attention/gqa4_bf16_hnd", "generated/attention/gqa4_e5m2_bytes"),
     *("generated/attention/gqa7_bf16_page64", "generated/attention/gqa8_bf16_page16"),
     "generated/attention/gqa8_fp8_page64",
 }

@@ -100,3 +100,57 @@ def test_a_replay_knows_where_keys_lie(rendered, old, new, said):
     assert findings(source.text) == []
     found = findings(source.text.replace(old, new, 1))
     assert any(said in one for one in found), found
+
+
+# ---------------------------------------------------------------- fp8 in two formats, and as bytes
+
+
+FP8 = ("interface.args=[q, k_cache, v_cache, block_table, seq_lens]", "axes.HK={const: 2}")
+BYTES = "layout.storage=uint8"
+NAMES = {"fp8_e4m3": "float8e4nv", "fp8_e5m2": "float8e5"}
+
+
+@pytest.mark.parametrize("kv", NAMES)
+def test_bytes_become_numbers_of_the_declared_format_before_they_are_widened(rendered, kv):
+    text = rendered(f"dtypes.kv={kv}", BYTES).text
+    widened = f".to(tl.{NAMES[kv]}, bitcast=True).to(tl.float16)"
+    assert text.count(f"b_k{widened}") == text.count(f"b_v{widened}") == 2
+    assert 'check_tensor("k_cache", k_cache, torch.uint8, 4, ' in text
+    assert "bitcast=True).to(tl.float16)" not in rendered(f"dtypes.kv={kv}").text
+
+
+@pytest.mark.parametrize("kv", NAMES)
+def test_bytes_give_what_the_numbers_give(rendered, kv):
+    own, kept = (
+        rendered(f"dtypes.kv={kv}", *one, *FP8).manifest["problem"] for one in ((), (BYTES,))
+    )
+    case, numbers = _inputs(own, [40, 3])
+    _, as_bytes = _inputs(kept, [40, 3])
+    for name in ("k_cache", "v_cache"):
+        assert as_bytes[name].dtype == torch.uint8
+        assert torch.equal(numbers[name].view(torch.uint8), as_bytes[name])
+    results = [attention.expected(p, case, a) for p, a in ((own, numbers), (kept, as_bytes))]
+    assert torch.equal(results[0]["out"].values, results[1]["out"].values)
+
+
+def test_the_declared_format_decides_what_bytes_mean(rendered):
+    results = []
+    for kv in NAMES:
+        problem = rendered(f"dtypes.kv={kv}", BYTES, *FP8).manifest["problem"]
+        case, arguments = _inputs(problem, [1])
+        # 0x3C is 1.5 in e4m3 and 1.0 in e5m2; with one key the output is its value
+        arguments["v_cache"] = torch.full_like(arguments["v_cache"], 0x3C)
+        arguments["k_cache"] = torch.zeros_like(arguments["k_cache"])
+        results.append(attention.expected(problem, case, arguments)["out"].values.unique().tolist())
+    assert results == [[1.5], [1.0]]
+
+
+def test_bytes_that_no_key_needs_are_nan_in_both_formats(rendered):
+    problem = rendered("dtypes.kv=fp8_e5m2", BYTES, *FP8).manifest["problem"]
+    _, arguments = _inputs(problem, [3])
+    assert arguments["k_cache"][0].unique().tolist() == [attention.NAN_BYTE]
+    padded = attention._lay_out(arguments["k_cache"], "k_cache", "padded", torch.device("cpu"))
+    around = padded.as_strided((padded.shape[-1] + 16,), (1,))
+    assert around[padded.shape[-1] :].unique().tolist() == [attention.NAN_BYTE]
+    for kind in ("fp8_e4m3", "fp8_e5m2"):
+        assert around[-1:].view(attention.TORCH[kind]).float().isnan().all()

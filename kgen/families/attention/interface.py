@@ -33,6 +33,12 @@ if TYPE_CHECKING:
 MOST_KEYS = 2**30
 """Positions are 32 bits wide, with room for a window and a tile more."""
 
+TRITON: Mapping[str, str] = {
+    **{"bf16": "tl.bfloat16", "fp16": "tl.float16"},
+    **{"fp8_e4m3": "tl.float8e4nv", "fp8_e5m2": "tl.float8e5"},
+}
+"""Types as kernels write them."""
+
 CACHE_DIMS: Mapping[str, tuple[str, ...]] = {
     "paged_nhd": ("page", "slot", "h", "d"),
     "paged_hnd": ("page", "h", "slot", "d"),
@@ -48,8 +54,8 @@ def _tensors(spec: Spec) -> tuple[Tensor, ...]:
     rows = (Dim("b", "B"), Dim("t", "Q"), Dim("h", "HK * G"))
     found = [
         Tensor("q", "q", dtypes.q, (*rows, Dim("d", "D")), "input", "queries"),
-        Tensor("k_cache", "k", dtypes.kv, cache, "input", "keys"),
-        Tensor("v_cache", "v", dtypes.kv, cache, "input", "values"),
+        Tensor("k_cache", "k", stored(spec), cache, "input", "keys"),
+        Tensor("v_cache", "v", stored(spec), cache, "input", "values"),
         Tensor(
             "block_table",
             "block_table",
@@ -111,6 +117,7 @@ def _features(spec: Spec) -> Mapping[str, Value]:
     document = spec.document
     return {
         "layout.cache": document.layout.cache,
+        "layout.storage": document.layout.storage,
         "dtypes.q": document.dtypes.q,
         "dtypes.kv": document.dtypes.kv,
         "dtypes.out": document.dtypes.out,
@@ -160,6 +167,16 @@ def _check(spec: Spec) -> list[Diagnostic]:
                 hint="write operand: auto, or fp16",
             )
         )
+    if document.layout.storage == "uint8" and not document.dtypes.kv.startswith("fp8"):
+        found.append(
+            spec.diagnostic(
+                "KG430",
+                f"a byte holds one fp8 number, and this cache is {document.dtypes.kv}",
+                "layout",
+                "storage",
+                hint="write storage: native, or a cache of fp8_e4m3 or fp8_e5m2",
+            )
+        )
     return found
 
 
@@ -197,12 +214,25 @@ def softmax_scale(spec: Spec) -> float:
     return float(evaluate(parse(declared), constants))
 
 
+def stored(spec: Spec) -> str:
+    """The dtype of the tensors that hold the cache: its own, or that of bytes."""
+    document = spec.document
+    return document.dtypes.kv if document.layout.storage == "native" else document.layout.storage
+
+
 def operand(spec: Spec) -> str:
-    """The dtype that products are computed from: fp16 for fp8 caches, because it holds every e4m3 value exactly."""
+    """The dtype that products are computed from: fp16 for fp8 caches, because it holds each of their values exactly."""
     declared = spec.document.dtypes.operand
     if declared != "auto":
         return declared
     return "bf16" if spec.document.dtypes.kv == "bf16" else "fp16"
+
+
+def _cast(spec: Spec) -> str:
+    """What makes operands of a loaded tile: bytes are taken for the numbers that they are, and these widened."""
+    kv, used = spec.document.dtypes.kv, operand(spec)
+    taken = "" if stored(spec) == kv else f".to({TRITON[kv]}, bitcast=True)"
+    return taken + ("" if kv == used else f".to({TRITON[used]})")
 
 
 def _context(spec: Spec) -> Mapping[str, Any]:
@@ -210,13 +240,9 @@ def _context(spec: Spec) -> Mapping[str, Any]:
     used = operand(spec)
     return {
         "PAGE": document.layout.page_size,
-        "operand": {"bf16": "tl.bfloat16", "fp16": "tl.float16"}[used],
+        "operand": TRITON[used],
         "operand_name": used,
-        "cast": (
-            ""
-            if document.dtypes.kv == used
-            else f".to(tl.{'bfloat16' if used == 'bf16' else 'float16'})"
-        ),
+        "cast": _cast(spec),
         "cast_query": document.dtypes.q != used,
         # fp16 ends at 65504, bf16 does not
         "scaled_query": used == "fp16" and document.dtypes.q == "bf16",
@@ -243,9 +269,16 @@ def _problem(spec: Spec) -> Mapping[str, Any]:
 
 
 def _departures(spec: Spec) -> Mapping[str, Any]:
-    """What differs from a cache of tokens first: only then, since measurements are filed under all that a problem says."""
+    """What differs from a cache of tokens first and of its own type: only then, since measurements are filed under all
+    that a problem says.
+    """
     layout = spec.document.layout
-    return {} if layout.cache == "paged_nhd" else {"cache": list(CACHE_DIMS[layout.cache])}
+    found: dict[str, Any] = {}
+    if layout.cache != "paged_nhd":
+        found["cache"] = list(CACHE_DIMS[layout.cache])
+    if layout.storage != "native":
+        found["stored"] = stored(spec)
+    return found
 
 
 def _accesses(spec: Spec) -> Accesses:

@@ -26,9 +26,13 @@ TORCH = {
     "fp16": torch.float16,
     "fp32": torch.float32,
     "fp8_e4m3": torch.float8_e4m3fn,
+    "fp8_e5m2": torch.float8_e5m2,
+    "uint8": torch.uint8,
 }
 ROUNDOFF = {"bf16": 2.0**-8, "fp16": 2.0**-11, "fp32": 2.0**-24}
 STRANGE_IDS = (2**30, -1)
+NAN_BYTE = 0x7F
+"""NaN in both fp8 formats."""
 K_SCALE, V_SCALE = 0.5, 2.0
 BY_TOKEN = ("page", "slot", "h", "d")
 """The order of a cache's dimensions in which tokens are written and read here, and that of a problem that names none."""
@@ -292,9 +296,9 @@ def _cache(
         page = table[request, keys // shape.page].long()
         fresh = torch.randn((len(keys), *size[2:]), generator=generator, device=table.device)
         _bytes(cache)[page, keys % shape.page] = _bytes(fresh.clamp(-4, 4).to(cache.dtype))
-    return cache.permute(
-        [BY_TOKEN.index(name) for name in problem.get("cache", BY_TOKEN)]
-    ).contiguous()
+    order = [BY_TOKEN.index(name) for name in problem.get("cache", BY_TOKEN)]
+    stored = TORCH[problem.get("stored", problem["dtypes"]["kv"])]
+    return cache.permute(order).contiguous().view(stored)
 
 
 def _bytes(tensor: torch.Tensor) -> torch.Tensor:
@@ -337,10 +341,11 @@ def _lay_out(value: Any, name: str, layout: str, device: torch.device) -> Any:
 
 def _within(value: torch.Tensor, wide: list[int], start: int) -> torch.Tensor:
     """A copy of `value` inside a larger tensor whose other elements are poison."""
-    poison = math.nan if value.is_floating_point() else STRANGE_IDS[0]
-    whole = torch.full(
-        wide, poison, dtype=torch.float32 if value.is_floating_point() else value.dtype
-    )
+    if value.is_floating_point():
+        whole = torch.full(wide, math.nan, dtype=torch.float32)
+    else:
+        poison = NAN_BYTE if value.dtype == torch.uint8 else STRANGE_IDS[0]
+        whole = torch.full(wide, poison, dtype=value.dtype)
     view = whole.to(value.dtype).to(value.device)
     index = tuple(slice(0, extent) for extent in value.shape[:-1])
     view = view[(*index, slice(start, start + value.shape[-1]))]
@@ -401,7 +406,7 @@ def _attend(
         page, slot = table[request, keys // shape.page], keys % shape.page
         k, v = (
             _bytes(cache)[page, slot]
-            .view(cache.dtype)
+            .view(TORCH[problem["dtypes"]["kv"]])
             .float()
             .double()
             .repeat_interleave(shape.group, dim=1)

@@ -16,7 +16,10 @@ from kgen.prove.replay.host import HostTensor, contiguous
 from kgen.prove.replay.judge import Scene
 from kgen.prove.replay.model import Instance, Reads
 
-_TYPES = {"bf16": "bf16", "fp16": "fp16", "fp32": "fp32", "fp8_e4m3": "fp8e4nv", "int32": "i32"}
+_TYPES = {
+    **{"bf16": "bf16", "fp16": "fp16", "fp32": "fp32", "int32": "i32"},
+    **{"fp8_e4m3": "fp8e4nv", "fp8_e5m2": "fp8e5", "uint8": "u8"},
+}
 _GAP = 16
 _HUGE_GAPS = (1 << 21, 1 << 25, 1 << 27, 3 << 26, 1 << 29)
 """Each puts the stride of another dimension below 2**31 and its product with an index beyond."""
@@ -111,14 +114,15 @@ def _attention_arguments(
     lengths: Contents,
 ) -> dict[str, HostTensor | int | None]:
     dtypes = problem["dtypes"]
+    stored = problem.get("stored", dtypes["kv"])
     rows = (sizes["B"], sizes["Q"], sizes["HK"] * sizes["G"], sizes["D"])
     extents = _cache(problem, sizes, pages)
     cache, names = tuple(extents.values()), tuple(extents)
     width = (sizes["B"], sizes["CAP"] // problem["page"])
     tensors: dict[str, HostTensor | int | None] = {
         "q": _tensor("q", dtypes["q"], rows, "bthd", gap),
-        "k_cache": _tensor("k_cache", dtypes["kv"], cache, names, gap),
-        "v_cache": _tensor("v_cache", dtypes["kv"], cache, names, gap),
+        "k_cache": _tensor("k_cache", stored, cache, names, gap),
+        "v_cache": _tensor("v_cache", stored, cache, names, gap),
         "block_table": _tensor("block_table", "int32", width, ("b", "page"), gap, table),
         "seq_lens": _tensor("seq_lens", "int32", (sizes["B"],), "b", gap, lengths),
         "k_scale": _tensor("k_scale", "fp32", (1,), "i", 0),
