@@ -12,6 +12,14 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from kgen.expr import evaluate, parse
+from kgen.families.attention.cache import (
+    CACHE_DIMS,
+    TRITON,
+    departures,
+    operand,
+    operand_of_tile,
+    stored,
+)
 from kgen.families.model import (
     Accesses,
     Binding,
@@ -32,18 +40,6 @@ if TYPE_CHECKING:
 
 MOST_KEYS = 2**30
 """Positions are 32 bits wide, with room for a window and a tile more."""
-
-TRITON: Mapping[str, str] = {
-    **{"bf16": "tl.bfloat16", "fp16": "tl.float16"},
-    **{"fp8_e4m3": "tl.float8e4nv", "fp8_e5m2": "tl.float8e5"},
-}
-"""Types as kernels write them."""
-
-CACHE_DIMS: Mapping[str, tuple[str, ...]] = {
-    "paged_nhd": ("page", "slot", "h", "d"),
-    "paged_hnd": ("page", "h", "slot", "d"),
-}
-"""The order of a cache's dimensions in memory: all that tells the layouts apart, since strides are arguments."""
 
 
 def _tensors(spec: Spec) -> tuple[Tensor, ...]:
@@ -214,27 +210,6 @@ def softmax_scale(spec: Spec) -> float:
     return float(evaluate(parse(declared), constants))
 
 
-def stored(spec: Spec) -> str:
-    """The dtype of the tensors that hold the cache: its own, or that of bytes."""
-    document = spec.document
-    return document.dtypes.kv if document.layout.storage == "native" else document.layout.storage
-
-
-def operand(spec: Spec) -> str:
-    """The dtype that products are computed from: fp16 for fp8 caches, because it holds each of their values exactly."""
-    declared = spec.document.dtypes.operand
-    if declared != "auto":
-        return declared
-    return "bf16" if spec.document.dtypes.kv == "bf16" else "fp16"
-
-
-def _cast(spec: Spec) -> str:
-    """What makes operands of a loaded tile: bytes are taken for the numbers that they are, and these widened."""
-    kv, used = spec.document.dtypes.kv, operand(spec)
-    taken = "" if stored(spec) == kv else f".to({TRITON[kv]}, bitcast=True)"
-    return taken + ("" if kv == used else f".to({TRITON[used]})")
-
-
 def _context(spec: Spec) -> Mapping[str, Any]:
     document = spec.document
     used = operand(spec)
@@ -242,7 +217,7 @@ def _context(spec: Spec) -> Mapping[str, Any]:
         "PAGE": document.layout.page_size,
         "operand": TRITON[used],
         "operand_name": used,
-        "cast": _cast(spec),
+        "cast": operand_of_tile(spec),
         "cast_query": document.dtypes.q != used,
         # fp16 ends at 65504, bf16 does not
         "scaled_query": used == "fp16" and document.dtypes.q == "bf16",
@@ -264,21 +239,8 @@ def _problem(spec: Spec) -> Mapping[str, Any]:
         "scales": {"k": document.scales.k, "v": document.scales.v},
         "lse": document.interface.lse,
         "tolerance": document.numerics.tolerance,
-        **_departures(spec),
+        **departures(spec),
     }
-
-
-def _departures(spec: Spec) -> Mapping[str, Any]:
-    """What differs from a cache of tokens first and of its own type: only then, since measurements are filed under all
-    that a problem says.
-    """
-    layout = spec.document.layout
-    found: dict[str, Any] = {}
-    if layout.cache != "paged_nhd":
-        found["cache"] = list(CACHE_DIMS[layout.cache])
-    if layout.storage != "native":
-        found["stored"] = stored(spec)
-    return found
 
 
 def _accesses(spec: Spec) -> Accesses:
