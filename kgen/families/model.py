@@ -18,6 +18,8 @@ DTYPES: Mapping[str, tuple[str, str, int]] = {
     "fp16": ("float16", "fp16", 2),
     "fp32": ("float32", "fp32", 4),
     "fp8_e4m3": ("float8_e4m3fn", "fp8e4nv", 1),
+    "fp8_e5m2": ("float8_e5m2", "fp8e5", 1),
+    "uint8": ("uint8", "u8", 1),
     "int32": ("int32", "i32", 4),
 }
 

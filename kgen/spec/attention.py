@@ -28,11 +28,16 @@ class AttentionInterface(Interface):
 class Layout(Model):
     """How the cache lies in memory."""
 
-    cache: Literal["paged_nhd"] = Field(
-        description="[pages, page size, KV heads, head dimension].", examples=["paged_nhd"]
+    cache: Literal["paged_nhd", "paged_hnd"] = Field(
+        description="[pages, page size, KV heads, head dimension], or with KV heads before the page size.",
+        examples=["paged_nhd"],
     )
     page_size: Annotated[int, Field(ge=1, le=65536)] = Field(
         description="Tokens in a page.", examples=[1]
+    )
+    storage: Literal["native", "uint8"] = Field(
+        "native",
+        description="Whether the cache's tensors have the type of `dtypes.kv`, or hold its bytes.",
     )
     table: Literal["block_table"] = Field(
         "block_table", description="[requests, pages of a request] page numbers."
@@ -43,7 +48,9 @@ class AttentionDtypes(Model):
     """Types of what is read, computed with and written."""
 
     q: Literal["bf16", "fp16", "fp32"] = Field(description="Queries.", examples=["bf16"])
-    kv: Literal["bf16", "fp16", "fp8_e4m3"] = Field(description="The cache.", examples=["fp8_e4m3"])
+    kv: Literal["bf16", "fp16", "fp8_e4m3", "fp8_e5m2"] = Field(
+        description="The cache.", examples=["fp8_e4m3"]
+    )
     out: Literal["bf16", "fp16", "fp32"] = Field(description="The result.", examples=["bf16"])
     operand: Literal["auto", "bf16", "fp16"] = Field(
         "auto", description="Operands of the matrix products."

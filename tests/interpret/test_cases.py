@@ -64,7 +64,11 @@ CASES = [
         for tokens in (2, 5, 8)
     ],
     ("A62 more than 256 splits", FP8, ["regimes.decode.splits={waves: 4, min_chunk: 1, max: 264}", "regimes.decode.tile.BLOCK_N=16", _check(_lengths(4300, Q=1))]),
+    ("A45 e5m2", FP8, ["dtypes.kv=fp8_e5m2", "axes.WINDOW={values: [none, 100]}", _check(_lengths(170, 0, 5, Q=1), _lengths(170, Q=8, WINDOW=100))]),
+    ("A45 bytes of e4m3", FP8, ["layout.storage=uint8", "axes.WINDOW={values: [none, 100]}", _check(_lengths(170, 0, 5, Q=1), _lengths(170, Q=8, WINDOW=100))]),
     *[(f"A65 pages of {size}", BF16, [f"layout.page_size={size}", "axes.HK={const: 2}", _check(_lengths(size, 130, size + 1))]) for size in (1, 3, 16, 48, 64, 128)],
+    ("heads before the tokens of a page of 3", BF16, ["layout.cache=paged_hnd", "layout.page_size=3", "axes.HK={const: 2}", _check(_lengths(3, 130, 4))]),
+    ("heads before tokens, a window and columns that are no power of two", GROUPS, ["layout.cache=paged_hnd", "layout.page_size=16", "axes.HK={const: 2}", "axes.D={const: 80}", _check(_lengths(170, 5, Q=1, WINDOW=100), _lengths(170, 5, Q=3, WINDOW=100))]),
     ("G87 squares beyond fp16", NORM, ["axes.H={values: [4096]}", _check("{T: 2, H: 4096}")]),
     ("G94 a weight of another type", NORM, ["dtypes={x: bf16, weight: fp32, out: bf16}", _check("{T: 3, H: 513}")]),
     ("G105 rows of other lengths", NORM, ["axes.H={values: [1152, 1536, 2560]}", _check("{T: 2, H: {sweep: [1152, 1536, 2560]}}")]),

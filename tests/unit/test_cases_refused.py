@@ -42,8 +42,13 @@ REFUSED = [
         "does not cover masking.softcap: 50.0",
     ),
     ("A41 scales per head", ATTENTION, ["scales.k=per_head"], "allowed: `none`, `per_tensor`"),
-    ("A45 e5m2 storage", ATTENTION, ["dtypes.kv=fp8_e5m2"], "fp8_e4m3"),
-    ("A45 bytes as storage", ATTENTION, ["dtypes.kv=uint8"], "fp8_e4m3"),
+    ("A45 bytes that are no numbers", ATTENTION, ["dtypes.kv=uint8"], "`fp8_e4m3`, `fp8_e5m2`"),
+    (
+        "A45 bytes of a wider type",
+        ATTENTION,
+        ["layout.storage=uint8", "dtypes.kv=fp16"],
+        "KG430: a byte holds one fp8 number, and this cache is fp16",
+    ),
     ("A47 sparse indices", ATTENTION, ["layout.cache=sparse"], "paged_nhd"),
     (
         "A55 ragged queries",

@@ -31,6 +31,8 @@ FILES = (
     "attention/gqa8_fp8_page64",
     "attention/gqa8_bf16_page16",
     "attention/gqa7_bf16_page64",
+    "attention/gqa4_bf16_hnd",
+    "attention/gqa4_e5m2_bytes",
     "norm/rms_4096",
     "norm/rms_odd",
 )

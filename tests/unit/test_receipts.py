@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -32,5 +33,8 @@ def test_a_receipt_counts_what_its_cases_say(path: Path):
     assert receipt["summary"]["passed"] == (counts["passed"] == len(statuses) > 0)
 
 
-def test_every_bundle_has_a_receipt():
-    assert {path.stem for path in RECEIPTS} == {bundle.name for bundle in BUNDLES}
+def test_every_bundle_has_a_receipt_or_is_said_to_have_run_on_no_gpu():
+    document = (ROOT / "docs/attention.md").read_text()
+    waiting = re.findall(r"^\| `(\w+)` \|.*\| not run \|$", document, re.MULTILINE)
+    found = [*(path.stem for path in RECEIPTS), *waiting]
+    assert sorted(found) == sorted(bundle.name for bundle in BUNDLES)

@@ -12,6 +12,14 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from kgen.expr import evaluate, parse
+from kgen.families.attention.cache import (
+    CACHE_DIMS,
+    TRITON,
+    departures,
+    operand,
+    operand_of_tile,
+    stored,
+)
 from kgen.families.model import (
     Accesses,
     Binding,
@@ -37,12 +45,13 @@ MOST_KEYS = 2**30
 def _tensors(spec: Spec) -> tuple[Tensor, ...]:
     document = spec.document
     dtypes, scales = document.dtypes, document.scales
-    cache = (Dim("page", "PAGES"), Dim("slot", "PAGE"), Dim("h", "HK"), Dim("d", "D"))
+    extents = {"page": "PAGES", "slot": "PAGE", "h": "HK", "d": "D"}
+    cache = tuple(Dim(name, extents[name]) for name in CACHE_DIMS[document.layout.cache])
     rows = (Dim("b", "B"), Dim("t", "Q"), Dim("h", "HK * G"))
     found = [
         Tensor("q", "q", dtypes.q, (*rows, Dim("d", "D")), "input", "queries"),
-        Tensor("k_cache", "k", dtypes.kv, cache, "input", "keys"),
-        Tensor("v_cache", "v", dtypes.kv, cache, "input", "values"),
+        Tensor("k_cache", "k", stored(spec), cache, "input", "keys"),
+        Tensor("v_cache", "v", stored(spec), cache, "input", "values"),
         Tensor(
             "block_table",
             "block_table",
@@ -104,6 +113,7 @@ def _features(spec: Spec) -> Mapping[str, Value]:
     document = spec.document
     return {
         "layout.cache": document.layout.cache,
+        "layout.storage": document.layout.storage,
         "dtypes.q": document.dtypes.q,
         "dtypes.kv": document.dtypes.kv,
         "dtypes.out": document.dtypes.out,
@@ -153,6 +163,16 @@ def _check(spec: Spec) -> list[Diagnostic]:
                 hint="write operand: auto, or fp16",
             )
         )
+    if document.layout.storage == "uint8" and not document.dtypes.kv.startswith("fp8"):
+        found.append(
+            spec.diagnostic(
+                "KG430",
+                f"a byte holds one fp8 number, and this cache is {document.dtypes.kv}",
+                "layout",
+                "storage",
+                hint="write storage: native, or a cache of fp8_e4m3 or fp8_e5m2",
+            )
+        )
     return found
 
 
@@ -190,26 +210,14 @@ def softmax_scale(spec: Spec) -> float:
     return float(evaluate(parse(declared), constants))
 
 
-def operand(spec: Spec) -> str:
-    """The dtype that products are computed from: fp16 for fp8 caches, because it holds every e4m3 value exactly."""
-    declared = spec.document.dtypes.operand
-    if declared != "auto":
-        return declared
-    return "bf16" if spec.document.dtypes.kv == "bf16" else "fp16"
-
-
 def _context(spec: Spec) -> Mapping[str, Any]:
     document = spec.document
     used = operand(spec)
     return {
         "PAGE": document.layout.page_size,
-        "operand": {"bf16": "tl.bfloat16", "fp16": "tl.float16"}[used],
+        "operand": TRITON[used],
         "operand_name": used,
-        "cast": (
-            ""
-            if document.dtypes.kv == used
-            else f".to(tl.{'bfloat16' if used == 'bf16' else 'float16'})"
-        ),
+        "cast": operand_of_tile(spec),
         "cast_query": document.dtypes.q != used,
         # fp16 ends at 65504, bf16 does not
         "scaled_query": used == "fp16" and document.dtypes.q == "bf16",
@@ -231,6 +239,7 @@ def _problem(spec: Spec) -> Mapping[str, Any]:
         "scales": {"k": document.scales.k, "v": document.scales.v},
         "lse": document.interface.lse,
         "tolerance": document.numerics.tolerance,
+        **departures(spec),
     }
 
 
@@ -242,14 +251,13 @@ def _accesses(spec: Spec) -> Accesses:
     first = Chosen("max(LIVE - Q + 1 - WINDOW, 0)", when="WINDOW != none")
     over = {"b": ("0", "B"), "h": ("0", "HK"), "p": ("FIRST", "LIVE"), "d": ("0", "D")}
     page = {"page": Lookup("block_table", ("b", "p // PAGE"))}
+    at = {"page": "page", "slot": "p % PAGE", "h": "h", "d": "d"}
+    place = tuple(at[name] for name in CACHE_DIMS[spec.document.layout.cache])
     return Accesses(
         values={"LENGTH": Lookup("seq_lens", ("b",))},
         let={"LIVE": Chosen("clamp(LENGTH, 0, CAP)"), "FIRST": first},
         contents=(Contents("block_table", "0", "PAGES - 1", "page * PAGE < LIVE"),),
-        reads=tuple(
-            ReadOnce(cache, over, ("page", "p % PAGE", "h", "d"), page)
-            for cache in ("k_cache", "v_cache")
-        ),
+        reads=tuple(ReadOnce(cache, over, place, page) for cache in ("k_cache", "v_cache")),
     )
 
 

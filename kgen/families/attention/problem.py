@@ -1,6 +1,6 @@
 """Attention in fp64 torch, and the inputs that kernels are tested on.
 
-Tensors: q [B, Q, HK * G, D]; k_cache and v_cache [PAGES, PAGE, HK, D]; block_table [B, CAP // PAGE] int32; seq_lens
+Tensors: q [B, Q, HK * G, D]; k_cache and v_cache [PAGES, PAGE, HK, D], or as `cache` of the problem orders these; block_table [B, CAP // PAGE] int32; seq_lens
 [B] int32; k_scale and v_scale one fp32 element; out [B, Q, HK * G, D]; lse [B, Q, HK * G] fp32.
 
 Whatever a kernel must not use is poisoned: slots and pages that no row of the request sees hold NaN, table entries
@@ -26,10 +26,16 @@ TORCH = {
     "fp16": torch.float16,
     "fp32": torch.float32,
     "fp8_e4m3": torch.float8_e4m3fn,
+    "fp8_e5m2": torch.float8_e5m2,
+    "uint8": torch.uint8,
 }
 ROUNDOFF = {"bf16": 2.0**-8, "fp16": 2.0**-11, "fp32": 2.0**-24}
 STRANGE_IDS = (2**30, -1)
+NAN_BYTE = 0x7F
+"""NaN in both fp8 formats."""
 K_SCALE, V_SCALE = 0.5, 2.0
+BY_TOKEN = ("page", "slot", "h", "d")
+"""The order of a cache's dimensions in which tokens are written and read here, and that of a problem that names none."""
 MOST_INTERPRETED_KEYS = 16384
 LONG_WINDOW = 1024
 
@@ -248,8 +254,8 @@ def inputs(
     table = _table(shape, generator)
     found: dict[str, torch.Tensor | int | None] = {
         "q": _queries(shape, dtypes["q"], case.layout, generator),
-        "k_cache": _cache(shape, table, dtypes["kv"], generator),
-        "v_cache": _cache(shape, table, dtypes["kv"], generator),
+        "k_cache": _cache(problem, shape, table, generator),
+        "v_cache": _cache(problem, shape, table, generator),
         "block_table": _strange(shape, table),
         "seq_lens": torch.tensor(shape.lengths, dtype=torch.int32),
         "k_scale": torch.tensor([K_SCALE]),
@@ -279,17 +285,20 @@ def _table(shape: Shape, generator: torch.Generator) -> torch.Tensor:
 
 
 def _cache(
-    shape: Shape, table: torch.Tensor, dtype: str, generator: torch.Generator
+    problem: Mapping[str, Any], shape: Shape, table: torch.Tensor, generator: torch.Generator
 ) -> torch.Tensor:
     """Random tokens where some row sees them, NaN everywhere else."""
     size = (shape.pages, shape.page, shape.heads, shape.columns)
-    cache = torch.full(size, math.nan, dtype=torch.float32, device=table.device).to(TORCH[dtype])
+    cache = torch.full(size, math.nan, dtype=torch.float32, device=table.device)
+    cache = cache.to(TORCH[problem["dtypes"]["kv"]])
     for request in range(shape.requests):
         keys = torch.arange(shape.first(request), shape.live(request), device=table.device)
         page = table[request, keys // shape.page].long()
         fresh = torch.randn((len(keys), *size[2:]), generator=generator, device=table.device)
         _bytes(cache)[page, keys % shape.page] = _bytes(fresh.clamp(-4, 4).to(cache.dtype))
-    return cache
+    order = [BY_TOKEN.index(name) for name in problem.get("cache", BY_TOKEN)]
+    stored = TORCH[problem.get("stored", problem["dtypes"]["kv"])]
+    return cache.permute(order).contiguous().view(stored)
 
 
 def _bytes(tensor: torch.Tensor) -> torch.Tensor:
@@ -332,10 +341,11 @@ def _lay_out(value: Any, name: str, layout: str, device: torch.device) -> Any:
 
 def _within(value: torch.Tensor, wide: list[int], start: int) -> torch.Tensor:
     """A copy of `value` inside a larger tensor whose other elements are poison."""
-    poison = math.nan if value.is_floating_point() else STRANGE_IDS[0]
-    whole = torch.full(
-        wide, poison, dtype=torch.float32 if value.is_floating_point() else value.dtype
-    )
+    if value.is_floating_point():
+        whole = torch.full(wide, math.nan, dtype=torch.float32)
+    else:
+        poison = NAN_BYTE if value.dtype == torch.uint8 else STRANGE_IDS[0]
+        whole = torch.full(wide, poison, dtype=value.dtype)
     view = whole.to(value.dtype).to(value.device)
     index = tuple(slice(0, extent) for extent in value.shape[:-1])
     view = view[(*index, slice(start, start + value.shape[-1]))]
@@ -376,7 +386,8 @@ def _attend(
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
     """out, lse, sqrt(sum p^2 v^2) and the absolute error of a score, each with the rows of q."""
     q = arguments["q"].double()
-    caches = [arguments[name] for name in ("k_cache", "v_cache")]
+    by_token = [problem.get("cache", BY_TOKEN).index(name) for name in BY_TOKEN]
+    caches = [arguments[name].permute(by_token) for name in ("k_cache", "v_cache")]
     table = arguments["block_table"].long()
     k_scale = arguments["k_scale"].item() if "k_scale" in arguments else 1.0
     v_scale = arguments["v_scale"].item() if "v_scale" in arguments else 1.0
@@ -395,7 +406,7 @@ def _attend(
         page, slot = table[request, keys // shape.page], keys % shape.page
         k, v = (
             _bytes(cache)[page, slot]
-            .view(cache.dtype)
+            .view(TORCH[problem["dtypes"]["kv"]])
             .float()
             .double()
             .repeat_interleave(shape.group, dim=1)

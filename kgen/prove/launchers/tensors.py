@@ -27,6 +27,8 @@ ELEMENTS: Mapping[str, str] = {
     "fp16": "f16",
     "fp32": "f32",
     "fp8_e4m3": "f8E4M3FN",
+    "fp8_e5m2": "f8E5M2",
+    "uint8": "i8",
     "int32": "i32",
 }
 """MLIR's names of kgen's types."""

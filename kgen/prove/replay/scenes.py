@@ -16,7 +16,10 @@ from kgen.prove.replay.host import HostTensor, contiguous
 from kgen.prove.replay.judge import Scene
 from kgen.prove.replay.model import Instance, Reads
 
-_TYPES = {"bf16": "bf16", "fp16": "fp16", "fp32": "fp32", "fp8_e4m3": "fp8e4nv", "int32": "i32"}
+_TYPES = {
+    **{"bf16": "bf16", "fp16": "fp16", "fp32": "fp32", "int32": "i32"},
+    **{"fp8_e4m3": "fp8e4nv", "fp8_e5m2": "fp8e5", "uint8": "u8"},
+}
 _GAP = 16
 _HUGE_GAPS = (1 << 21, 1 << 25, 1 << 27, 3 << 26, 1 << 29)
 """Each puts the stride of another dimension below 2**31 and its product with an index beyond."""
@@ -71,7 +74,7 @@ def attention_scene(
     for request, count in enumerate(used):
         table[request, :count] = np.arange(first, first + count)[::-1]
         first += count
-    cache = (pages, page, sizes["HK"], sizes["D"])
+    cache = _cache(problem, sizes, pages)
     oldest = [_oldest(length, sizes["Q"], window) for length in live]
 
     def reads(instance: Instance) -> tuple[Reads, ...]:
@@ -110,14 +113,16 @@ def _attention_arguments(
     table: Contents,
     lengths: Contents,
 ) -> dict[str, HostTensor | int | None]:
-    dtypes, heads, page = problem["dtypes"], sizes["HK"], problem["page"]
-    rows = (sizes["B"], sizes["Q"], heads * sizes["G"], sizes["D"])
-    cache, names = (pages, page, heads, sizes["D"]), ("page", "slot", "h", "d")
-    width = (sizes["B"], sizes["CAP"] // page)
+    dtypes = problem["dtypes"]
+    stored = problem.get("stored", dtypes["kv"])
+    rows = (sizes["B"], sizes["Q"], sizes["HK"] * sizes["G"], sizes["D"])
+    extents = _cache(problem, sizes, pages)
+    cache, names = tuple(extents.values()), tuple(extents)
+    width = (sizes["B"], sizes["CAP"] // problem["page"])
     tensors: dict[str, HostTensor | int | None] = {
         "q": _tensor("q", dtypes["q"], rows, "bthd", gap),
-        "k_cache": _tensor("k_cache", dtypes["kv"], cache, names, gap),
-        "v_cache": _tensor("v_cache", dtypes["kv"], cache, names, gap),
+        "k_cache": _tensor("k_cache", stored, cache, names, gap),
+        "v_cache": _tensor("v_cache", stored, cache, names, gap),
         "block_table": _tensor("block_table", "int32", width, ("b", "page"), gap, table),
         "seq_lens": _tensor("seq_lens", "int32", (sizes["B"],), "b", gap, lengths),
         "k_scale": _tensor("k_scale", "fp32", (1,), "i", 0),
@@ -127,35 +132,46 @@ def _attention_arguments(
     return {name: tensors[name] for name in problem["arguments"]}
 
 
+def _cache(problem: Mapping[str, Any], sizes: Axes, pages: int) -> dict[str, int]:
+    """The extents of a cache by the names of its dimensions, in their order: tokens first where a problem names none."""
+    extents = {"page": pages, "slot": problem["page"], "h": sizes["HK"], "d": sizes["D"]}
+    return {name: extents[name] for name in problem.get("cache", extents)}
+
+
 class _Keys:
     """The keys that rows of a request may see, as elements of the cache."""
 
     def __init__(
-        self, table: np.ndarray, live: list[int], oldest: list[int], cache: tuple[int, ...]
+        self, table: np.ndarray, live: list[int], oldest: list[int], cache: dict[str, int]
     ):
         self._table, self._live, self._oldest, self._cache = table, live, oldest, cache
 
     def elements(self, group: tuple[int, ...]) -> np.ndarray:
         """The elements that the programs of (request, head, ...) read."""
         request, head = group[0], group[1]
-        _, page, heads, columns = self._cache
-        keys = np.arange(self._oldest[request], self._live[request])
-        rows = (self._table[request, keys // page] * page + keys % page) * heads + head
-        return (rows[:, None] * columns + np.arange(columns)).reshape(-1)
+        page = self._cache["slot"]
+        keys = np.arange(self._oldest[request], self._live[request])[:, None]
+        at = {
+            "page": self._table[request, keys // page],
+            "slot": keys % page,
+            "h": np.array(head),
+            "d": np.arange(self._cache["d"]),
+        }
+        places = np.broadcast_arrays(*(at[name] for name in self._cache))
+        return np.ravel_multi_index(places, tuple(self._cache.values())).reshape(-1)
 
     def name(self, tensor: str) -> Callable[[tuple[int, ...], int], str]:
         """How people call an element: by request and key where it is one of a request's."""
 
         def describe(group: tuple[int, ...], element: int) -> str:
-            row, column = divmod(element, self._cache[3])
-            place, head = divmod(row, self._cache[2])
-            page, slot = divmod(place, self._cache[1])
-            where = f"{tensor}[page={page}, slot={slot}, h={head}, d={column}]"
+            places = np.unravel_index(element, tuple(self._cache.values()))
+            at = {name: int(place) for name, place in zip(self._cache, places)}
+            where = f"{tensor}[{', '.join(f'{name}={place}' for name, place in at.items())}]"
             request = group[0]
-            found = np.flatnonzero(self._table[request] == page)
+            found = np.flatnonzero(self._table[request] == at["page"])
             if not found.size:
                 return f"{where}, no key of request {request},"
-            key = int(found[0]) * self._cache[1] + slot
+            key = int(found[0]) * self._cache["slot"] + at["slot"]
             return f"{where}, key {key} of request {request} (length {self._live[request]}),"
 
         return describe

@@ -1,0 +1,55 @@
+"""How a key/value cache lies in memory, and what its elements become in a kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from kgen.spec import Spec
+
+TRITON: Mapping[str, str] = {
+    **{"bf16": "tl.bfloat16", "fp16": "tl.float16"},
+    **{"fp8_e4m3": "tl.float8e4nv", "fp8_e5m2": "tl.float8e5"},
+}
+"""Types as kernels write them."""
+
+CACHE_DIMS: Mapping[str, tuple[str, ...]] = {
+    "paged_nhd": ("page", "slot", "h", "d"),
+    "paged_hnd": ("page", "h", "slot", "d"),
+}
+"""The order of a cache's dimensions in memory: all that tells the layouts apart, since strides are arguments."""
+
+
+def stored(spec: Spec) -> str:
+    """The dtype of the tensors that hold the cache: its own, or that of bytes."""
+    document = spec.document
+    return document.dtypes.kv if document.layout.storage == "native" else document.layout.storage
+
+
+def operand(spec: Spec) -> str:
+    """The dtype that products are computed from: fp16 for fp8 caches, because it holds each of their values exactly."""
+    declared = spec.document.dtypes.operand
+    if declared != "auto":
+        return declared
+    return "bf16" if spec.document.dtypes.kv == "bf16" else "fp16"
+
+
+def operand_of_tile(spec: Spec) -> str:
+    """What follows a loaded tile to make it an operand: bytes are taken for the numbers that they are, and these widened."""
+    kv, used = spec.document.dtypes.kv, operand(spec)
+    taken = "" if stored(spec) == kv else f".to({TRITON[kv]}, bitcast=True)"
+    return taken + ("" if kv == used else f".to({TRITON[used]})")
+
+
+def departures(spec: Spec) -> Mapping[str, Any]:
+    """What differs from a cache of tokens first and of its own type: only then, since measurements are filed under all
+    that a problem says.
+    """
+    layout = spec.document.layout
+    found: dict[str, Any] = {}
+    if layout.cache != "paged_nhd":
+        found["cache"] = list(CACHE_DIMS[layout.cache])
+    if layout.storage != "native":
+        found["stored"] = stored(spec)
+    return found
