@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import wait
 from pathlib import Path
 
 import pytest
@@ -79,6 +80,12 @@ def test_what_is_wrong_crashes_or_hangs_is_kept_without_a_time_and_the_sweep_goe
     assert found["core 1"].message == "candidate 1 is wrong"
     # at one shape: what fails there is not tried at the other
     assert [job.candidate.name for job in script.asked].count("candidate 1") == 1
+
+
+def test_what_a_candidate_says_may_be_no_text(store):
+    swept(store, Script(), entrant(0, 1.0), entrant(1, 0.5, refused="no \udcff"), entrant(2, 2.0))
+    assert len(store.results()) == 5
+    assert [one.message for one in store.results().values() if one.message] == ["no \\udcff"]
 
 
 def test_one_that_did_not_compile_is_recorded_and_not_tried(store):
@@ -156,6 +163,21 @@ def test_an_interrupt_marks_what_was_under_way_and_running_again_goes_on(store):
     assert ("candidate 0", "short") not in again.rounds()
     assert ("candidate 1", "short") in again.rounds()
     assert [state for _, _, state in store.runs()] == ["complete"]
+
+
+def test_trials_that_ended_before_an_interrupt_was_seen_are_kept(store):
+    def interrupting(state):
+        if len(sweep._under_way) == 2:
+            wait(sweep._under_way)
+            raise KeyboardInterrupt
+
+    crew = Script().crew(2)
+    plan = Plan(seconds=60.0)
+    sweep = Sweep(field(entrant(0, 1.0)), store, crew, TIMING, plan, interrupting)
+    with pytest.raises(KeyboardInterrupt):
+        sweep.run(PLACE)
+    crew.close()
+    assert [one.status for one in store.results().values()] == ["measured", "measured"]
 
 
 KILLED = """
