@@ -93,6 +93,8 @@ def revision(name: str) -> Revision:
     except KgenError:
         message = "the repository has no such revision"
         hint = "give a commit, branch or tag that `git log` knows, such as HEAD"
+        if _git(["rev-parse", "--is-shallow-repository"], here).strip() == b"true":
+            hint += "; this clone is a shallow one, and `git fetch --unshallow` gets the rest"
         raise KgenError([Diagnostic("KG181", message, Place(name), hint)]) from None
     return Revision(name, commit.decode().strip(), Path(top[0]), top[1])
 

@@ -148,6 +148,13 @@ def test_no_such_revision(reader, name):
     assert told.startswith(f"{name}: KG181: the repository has no such revision")
 
 
+def test_a_shallow_clone_is_called_one(reader, repository, tmp_path, monkeypatch):
+    clone = tmp_path / "clone"
+    _git(tmp_path, "clone", "--quiet", "--depth", "1", f"file://{repository}", str(clone))
+    monkeypatch.chdir(clone)
+    assert "`git fetch --unshallow` gets the rest" in said(reader.read, "HEAD~1:generated")
+
+
 def test_no_such_path_in_a_revision(reader):
     told = said(reader.read, "HEAD:specs/norm/rms_496.yaml")
     assert told.startswith(
@@ -188,6 +195,9 @@ def test_a_file_that_is_no_text_is_refused(reader, tmp_path, content):
 
 
 def test_a_folder_without_anything_generated(reader):
+    assert said(reader.read, "HEAD:specs").startswith(
+        "HEAD:specs: KG184: no submission.py lies in this folder"
+    )
     assert said(reader.read, "specs").startswith(
         "specs: KG184: no submission.py lies in this folder"
     )
