@@ -69,7 +69,7 @@ def unpacked(folder: Path) -> Packed:
         plan = {**request["plan"], "rules": Rules(**request["plan"]["rules"])}
         found = tuple(_field(folder, one) for one in request["fields"])
         return Packed(found, Timing(**request["timing"]), Plan(**plan))
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, LookupError, TypeError) as error:
         hint = "name a folder that `kgen sweep --pack` wrote"
         raise _unusable(folder, f"its {REQUEST} cannot be read ({error})", hint) from None
 

@@ -80,6 +80,7 @@ def test_an_interrupt_tells_the_best_so_far(kgen, root, tmp_path, scripted, monk
     assert "launch.num_warps=4 " in told.out and "incomplete: interrupted" in told.out
 
 
+@pytest.mark.full
 def test_a_signal_tells_the_best_so_far_and_running_again_goes_on(
     kgen, root, tmp_path, cache, scripted
 ):

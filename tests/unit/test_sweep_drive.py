@@ -218,6 +218,49 @@ def test_a_sweep_that_is_killed_loses_the_trial_under_way_only(tmp_path, trials)
     store.close()
 
 
+INTERRUPTED = """
+import sys, threading
+sys.path.insert(0, {folder!r})
+from dataclasses import replace
+from pathlib import Path
+from fields import TIMING, Script, entrant, field
+from kgen.sweep.state import Plan
+from kgen.sweep.store import Store
+from kgen.sweep.sweeps import sweep_all
+
+closed = threading.Event()
+
+def before(job):
+    if job.candidate.name == "candidate 2":
+        print("under way", flush=True)
+        closed.wait()
+
+crew = Script(before=before).crew()
+both = replace(crew, close=lambda: (closed.set(), crew.close()))
+fields = [field(*(entrant(n, 1.0 + n) for n in range(3)))]
+try:
+    sweep_all(fields, Store(Path({store!r})), both, TIMING, Plan(seconds=60.0), lambda state: None)
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+
+
+def test_a_real_signal_marks_what_was_under_way_and_the_run(tmp_path):
+    path = tmp_path / "store.sqlite"
+    code = INTERRUPTED.format(folder=str(SWEEP), store=str(path))
+    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+    assert process.stdout.readline() == "under way\n"
+    process.send_signal(signal.SIGINT)
+    assert process.communicate(timeout=30)[0] == "interrupted\n"
+    store = Store(path)
+    assert [state for _, _, state in store.runs()] == ["incomplete"]
+    assert {key.core for key in store.results()} == {"core 0", "core 1"}
+    again = Script()
+    swept(store, again, *(entrant(n, 1.0 + n) for n in range(3)))
+    assert {name for name, _ in again.rounds()} == {"candidate 2"}
+    store.close()
+
+
 def test_two_sweeps_share_a_store(tmp_path):
     path = tmp_path / "store.sqlite"
     codes = [

@@ -72,6 +72,14 @@ def test_a_folder_without_a_request_is_told_so(tmp_path, store):
         take_back(tmp_path, store)
 
 
+def test_a_request_that_somebody_changed_is_told(tmp_path, store):
+    pack(tmp_path / "pack", packed(toy_entrant(0)), store)
+    path = tmp_path / "pack" / "request.json"
+    path.write_text(path.read_text().replace('"present": 0', '"present": 7'))
+    with pytest.raises(KgenError, match="KG983: .*request.json cannot be read"):
+        take_back(tmp_path / "pack", store)
+
+
 def test_what_hands_out_trials_loads_neither_torch_nor_what_only_specs_need():
     code = "import sys, kgen.sweep.remote; print([m for m in sys.argv[1:] if m in sys.modules])"
     heavy = (
