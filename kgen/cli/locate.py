@@ -59,8 +59,8 @@ def _told(one: SpecKey) -> str:
 def locate(path: Path, line: int) -> Origin:
     """The origin of `line` (counted from 1) of the rendered file at `path`.
 
-    Raises `KgenError`: KG191 when no manifest lies beside the file, KG193 when that is none of kgen's, KG194 when the file was edited since it was
-    rendered, KG192 when it has no such line.
+    Raises `KgenError`: KG191 when no manifest lies beside the file, KG193 when that is none of kgen's, KG194 when the
+    file was edited since it was rendered, KG192 when it has no such line.
     """
     manifest_path = path.parent / "manifest.json"
     if not manifest_path.is_file():

@@ -103,10 +103,11 @@ class Database:
         if create:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             return sqlite3.connect(self.path, timeout=BUSY_SECONDS, isolation_level=None)
-        log = self.path.with_name(f"{self.path.name}-wal")
+        file = self.path.resolve()
+        log = file.with_name(f"{file.name}-wal")
         # where nobody writes it is read as it lies there: else a reader leaves files beside it, and has to be allowed to
         mode = "mode=ro" if log.exists() else "immutable=1"
-        uri = f"file:{quote(str(self.path.resolve()))}?{mode}"
+        uri = f"file:{quote(str(file))}?{mode}"
         return sqlite3.connect(uri, timeout=BUSY_SECONDS, isolation_level=None, uri=True)
 
     def _known(self) -> bool:

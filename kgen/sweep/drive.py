@@ -55,7 +55,8 @@ class Sweep:
     def run(self, place: Place) -> None:
         """Measures until the race is decided or the time is spent. What is found is in the store.
 
-        On Ctrl-C the trials that have ended are kept, and those under way are marked `incomplete`. Raises `NoRun` where the anchor gives no time.
+        On Ctrl-C the trials that have ended are kept, and those under way are marked `incomplete`. Raises `NoRun` where
+        the anchor gives no time.
         """
         self._place = place
         self._workloads = self._field.workloads(place)
