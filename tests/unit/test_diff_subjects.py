@@ -164,6 +164,24 @@ def test_no_such_path_in_a_revision(reader):
     assert "`git ls-tree -r --name-only HEAD` lists all" in said(reader.read, "HEAD:xyz")
 
 
+def test_a_link_and_a_submodule_of_a_revision_are_called_so(reader, repository):
+    commit = subprocess.check_output(["git", "rev-parse", "HEAD"], cwd=repository, text=True)
+    (repository / "specs/links").mkdir()
+    (repository / "specs/links/link.yaml").symlink_to("../norm/rms_4096.yaml")
+    _git(repository, "add", "--all")
+    _git(repository, "update-index", "--add", "--cacheinfo", f"160000,{commit.strip()},sub")
+    _git(repository, "commit", "--quiet", "--message", "links")
+    try:
+        told = said(reader.read, "HEAD:specs/links/link.yaml")
+        assert "KG182: specs/links/link.yaml is a link in the revision HEAD" in told
+        told = said(reader.read, "HEAD:sub/generated")
+        assert "HEAD:sub: KG182: sub is a submodule in the revision HEAD" in told
+        assert "run kgen inside sub" in told
+        assert not [name for name, a, b in every(reader, "HEAD").pairs() if (a and b) is None]
+    finally:
+        _git(repository, "reset", "--quiet", "--hard", "HEAD~1")
+
+
 def test_no_repository(reader, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
