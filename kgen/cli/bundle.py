@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -103,12 +103,27 @@ def keep(spec: Spec, made: Made) -> Bundle:
     return Bundle(directory, made.manifest, spec)
 
 
-def read_manifest(directory: Path) -> Mapping[str, Any]:
-    """The manifest in a folder. Raises `KgenError` (KG193) where there is none that can be read."""
+def read_manifest(directory: Path, needed: Iterable[str] = ()) -> Mapping[str, Any]:
+    """The manifest in a folder, with the keys that are needed.
+
+    Raises `KgenError` (KG193) where there is none that can be read, or another program's.
+    """
     path = directory / MANIFEST
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        message = f"the folder is no bundle: its {MANIFEST} cannot be read ({error})"
-        hint = "give a spec, or a folder that `kgen render` wrote"
-        raise KgenError([Diagnostic("KG193", message, Place(str(directory)), hint)]) from None
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise _no_bundle(directory, f"cannot be read ({error})") from None
+    if not isinstance(found, dict):
+        raise _no_bundle(directory, "is none of kgen's")
+    missing = [key for key in needed if key not in found]
+    if missing:
+        raise _no_bundle(
+            directory, f"is none of kgen's, or of another kgen: it has no {missing[0]}"
+        )
+    return found
+
+
+def _no_bundle(directory: Path, why: str) -> KgenError:
+    message = f"the folder is no bundle: its {MANIFEST} {why}"
+    hint = "give a spec, or a folder that `kgen render` wrote"
+    return KgenError([Diagnostic("KG193", message, Place(str(directory)), hint)])

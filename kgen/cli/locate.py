@@ -12,6 +12,9 @@ from kgen.cli.bundle import read_manifest
 from kgen.cli.spec_keys import SpecKey, regimes_of, spec_keys
 from kgen.diagnostics import Diagnostic, KgenError, Place
 
+NEEDED = ("bytes_sha256", "source_map", "templates_index", "functions", "kernels", "regimes")
+"""The keys of a manifest by which a line is found."""
+
 
 @dataclass(frozen=True)
 class Origin:
@@ -56,13 +59,13 @@ def _told(one: SpecKey) -> str:
 def locate(path: Path, line: int) -> Origin:
     """The origin of `line` (counted from 1) of the rendered file at `path`.
 
-    Raises `KgenError`: KG191 when no manifest lies beside the file, KG194 when the file was edited since it was
-    rendered, KG192 when it has no such line.
+    Raises `KgenError`: KG191 when no manifest lies beside the file, KG193 when that is none of kgen's, KG194 when the
+    file was edited since it was rendered, KG192 when it has no such line.
     """
     manifest_path = path.parent / "manifest.json"
     if not manifest_path.is_file():
         raise KgenError([_no_manifest(path, manifest_path)])
-    manifest = read_manifest(path.parent)
+    manifest = read_manifest(path.parent, NEEDED)
     content = path.read_bytes()
     if hashlib.sha256(content).hexdigest() != manifest["bytes_sha256"]:
         raise KgenError([_edited(path)])

@@ -61,7 +61,7 @@ def seconds(budget: str) -> float:
         found = float(number) * units[unit]
     except ValueError:
         found = 0.0
-    if not found > 0:
+    if not 0 < found < float("inf"):
         raise typer.BadParameter(f"{budget!r} is no time; write it as 60s or 5m")
     return found
 

@@ -100,6 +100,10 @@ def sweep(
         raise typer.BadParameter(
             "name a spec; only --unpack and --replay need none", param_hint="SPEC"
         )
+    if sum(one is not None for one in (pack, unpack, replay)) > 1:
+        raise typer.BadParameter(
+            "each is a thing of its own", param_hint="--pack/--unpack/--replay"
+        )
     with reporting("sweep", as_json) as report:
         if replay is not None:
             _replay(report, replay, seed)

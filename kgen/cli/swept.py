@@ -10,6 +10,7 @@ from kgen.cli.bundle import search
 from kgen.cli.estimated import estimates
 from kgen.cli.report import Report
 from kgen.cli.table import table
+from kgen.diagnostics import KgenError
 from kgen.measure.member import NoRun
 from kgen.paths import cache_dir
 from kgen.spec import Spec, load
@@ -85,6 +86,10 @@ def measure(
         except NoRun as error:
             report.values["state"] = "incomplete"
             report.refuse(f"nothing more could be measured: {error}")
+        except KgenError as error:
+            # such as a disk that is full: what was found before is told
+            report.values["state"] = "incomplete"
+            report.diagnose(error.diagnostics)
     _conclude(report, fields, store)
     report.say(f"{report.values['state']}; the trials are in {store_path}")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -47,14 +48,12 @@ def tune(
     """
     with reporting("tune", as_json) as report:
         found = _tuned(path, sweeping.store_path(store), on, regimes, templates)
-        for one in found.decisions:
-            for line in one.told():
-                report.say(line)
-        for line in found.diff():
+        report.values["regimes"] = [one.plain() for one in found.decisions]
+        report.values["absent"] = list(found.absent)
+        report.values["diff"] = "\n".join(found.diff())
+        for line in found.told():
             report.say(line)
         _write(report, path, found, dry_run)
-        report.values["regimes"] = [one.plain() for one in found.decisions]
-        report.values["diff"] = "\n".join(found.diff())
 
 
 def _tuned(path: Path, store_path: Path, on: str, regimes: bool, templates: Path | None) -> Tuned:
@@ -67,13 +66,14 @@ def _tuned(path: Path, store_path: Path, on: str, regimes: bool, templates: Path
     source = Source(path, (), search(templates), cache_dir())
     store = Store(store_path, create=False)
     where = sweeping.where(store, spec.document.name, on)
-    swept = {one.regime for one in store.entries(spec.document.name)}
+    swept = dict.fromkeys(one.regime for one in store.entries(spec.document.name))
     decisions = [
         _decided(source, spec, number, store, where, regimes)
         for number, regime in enumerate(spec.document.regimes)
         if regime.name in swept and regime.variant is not None
     ]
-    return tuned(source, spec, decisions, where)
+    absent = swept.keys() - {one.regime for one in decisions}
+    return replace(tuned(source, spec, decisions, where), absent=tuple(sorted(absent)))
 
 
 def _decided(
@@ -104,11 +104,12 @@ def _decided(
 
 def _write(report: Report, path: Path, found: Tuned, dry_run: bool) -> None:
     changed = found.before != found.after
-    report.values["written"] = changed and not dry_run
+    report.values["written"] = False
     if changed and not dry_run:
-        from kgen.render.write import write_atomically
+        from kgen.tune.save import save
 
-        write_atomically(path, found.after)
+        save(path, found.before, found.after)
+        report.values["written"] = True
         report.say(f"written to {path}")
     elif not changed:
         report.say("nothing to change")

@@ -9,7 +9,7 @@ from typing import Any
 from kgen.diff.alignment import Step
 from kgen.diff.model import Hunk, Side, Spot
 from kgen.diff.pieces import Piece, split_lines
-from kgen.diff.substitutions import Aligned, Values, explains
+from kgen.diff.substitutions import Aligned, Constants, explains
 
 
 def hunks(
@@ -17,7 +17,7 @@ def hunks(
     b: Side,
     found: Sequence[Aligned],
     renamed: Sequence[Mapping[str, str]],
-    constants: Mapping[Values, set[str]],
+    constants: Constants,
 ) -> tuple[Hunk, ...]:
     """The hunks of all pairs of units, in their order; `renamed` has the renames of each pair."""
     finder = _Hunks(a, b, constants)
@@ -28,7 +28,7 @@ def hunks(
 class _Hunks:
     """Finds the lines that no substitution explains."""
 
-    def __init__(self, a: Side, b: Side, constants: Mapping[Values, set[str]]):
+    def __init__(self, a: Side, b: Side, constants: Constants):
         self._sides = (a, b)
         self._texts = (split_lines(a.text), split_lines(b.text))
         self._constants = constants

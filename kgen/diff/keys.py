@@ -81,8 +81,13 @@ def _written(value: Any) -> str:
 
 
 def literals(a: Side, b: Side) -> dict[tuple[str, str], set[str]]:
-    """The values of parameters and constant axes that differ, as literals of the source, with their names."""
+    """The values of parameters and constant axes that differ, as literals of the source, with their names.
+
+    None where the templates differ too: then the same numbers may have changed for another reason.
+    """
     if a.manifest is None or b.manifest is None:
+        return {}
+    if a.manifest.get("templates") != b.manifest.get("templates"):
         return {}
     old, new = _values(a.manifest), _values(b.manifest)
     found: dict[tuple[str, str], set[str]] = {}

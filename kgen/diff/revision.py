@@ -14,6 +14,7 @@ from kgen.expr.nearest import nearest
 
 _REGULAR = ("100644", "100755")
 """Modes of plain files; links and submodules are left out."""
+_NOT_READ = {"120000": "a link", "160000": "a submodule"}
 
 
 @dataclass(frozen=True)
@@ -28,12 +29,17 @@ class Revision:
     @cached_property
     def blobs(self) -> Mapping[str, str]:
         """The object of each plain file, by its path from the repository's top."""
+        return {path: sha for path, (mode, sha) in self._listed.items() if mode in _REGULAR}
+
+    @cached_property
+    def _listed(self) -> Mapping[str, tuple[str, str]]:
+        """Mode and object of everything, by its path."""
         listed = _git(["ls-tree", "-r", "-z", "--full-tree", self.commit], self.root).decode(
             errors="surrogateescape"
         )
         rows = (row.partition("\t") for row in listed.split("\0") if row)
         facts = ((path, about.split()) for about, _, path in rows)
-        return {path: sha for path, (mode, _, sha) in facts if mode in _REGULAR}
+        return {path: (mode, sha) for path, (mode, _, sha) in facts}
 
     def inside(self, path: str) -> str:
         """A path as git reads it behind `REV:`: from the top, or from here where it begins with a dot."""
@@ -53,6 +59,10 @@ class Revision:
             return "file"
         if any(one.startswith(f"{path}/" if path else "") for one in self.blobs):
             return "folder"
+        for one in (path, *map(str, PurePosixPath(path).parents)):
+            what = _NOT_READ.get(self._listed.get(one, ("", ""))[0])
+            if what:
+                raise KgenError([self._not_read(one, what)])
         near = nearest(path, self._names())
         hint = (
             f"did you mean {near}?"
@@ -61,6 +71,13 @@ class Revision:
         )
         message = f"the revision {self.name} has no such path"
         raise KgenError([Diagnostic("KG182", message, Place(f"{self.name}:{path}"), hint)])
+
+    def _not_read(self, path: str, what: str) -> Diagnostic:
+        message = (
+            f"{path} is {what} in the revision {self.name}, and only files of its own are read"
+        )
+        hint = "name what the link points to" if what == "a link" else f"run kgen inside {path}"
+        return Diagnostic("KG182", message, Place(f"{self.name}:{path}"), hint)
 
     def _names(self) -> list[str]:
         """What can be compared: specs, generated files and their folders."""
@@ -93,6 +110,8 @@ def revision(name: str) -> Revision:
     except KgenError:
         message = "the repository has no such revision"
         hint = "give a commit, branch or tag that `git log` knows, such as HEAD"
+        if _git(["rev-parse", "--is-shallow-repository"], here).strip() == b"true":
+            hint += "; this clone is a shallow one, and `git fetch --unshallow` gets the rest"
         raise KgenError([Diagnostic("KG181", message, Place(name), hint)]) from None
     return Revision(name, commit.decode().strip(), Path(top[0]), top[1])
 

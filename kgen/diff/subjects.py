@@ -44,7 +44,11 @@ class Reader:
             raise KgenError([_nothing(text)])
         at = self.revision(name)
         inside = at.inside(inside)
-        folder = self._laid_out(at, inside, _needed(inside, at.kind(inside)))
+        kind = at.kind(inside)
+        folder = self._laid_out(at, inside, _needed(inside, kind))
+        if kind == "folder":
+            # also where it has no file that is needed
+            (folder / inside).mkdir(parents=True, exist_ok=True)
         try:
             return self._found(folder / inside, text, overrides, Templates(self._of(at)))
         except KgenError as error:

@@ -2,13 +2,13 @@
 
 A rename is taken for one only where it is a bijection in the whole unit between names that the files themselves give,
 so that the two texts mean the same. A literal counts where it is the whole value of a name (`BLOCK_N=128`), or where it
-is the value that such a name, or a key of the spec, has on both sides.
+is the value that a key of the spec has on both sides.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 
 from kgen.diff.alignment import Step
@@ -84,20 +84,45 @@ def _literals(piece: Piece) -> list[str]:
     return [word for kind, word in piece.words if kind == "literal"]
 
 
+@dataclass(frozen=True)
+class Constants:
+    """Pairs of literals with the names that have them as values.
+
+    Those `anywhere` are of the spec's keys and count wherever they stand. The others count where a literal is the whole
+    value of a name: elsewhere the same numbers may be something else.
+    """
+
+    names: Mapping[Values, set[str]]
+    anywhere: Set[Values]
+
+    def has(self, old: Piece, new: Piece, at: int, renamed: Mapping[str, str]) -> bool:
+        """Whether the literals at a place of two pieces are such a pair there."""
+        pair = old.words[at][1], new.words[at][1]
+        if old.words[at][0] != "literal" or pair not in self.names:
+            return False
+        return pair in self.anywhere or bool(_named(old, new, at, renamed))
+
+
 def named_constants(
     found: Sequence[Aligned],
     renamed: Sequence[Mapping[str, str]],
     known: Mapping[Values, set[str]],
-) -> dict[Values, set[str]]:
+) -> Constants:
     """The pairs of literals that are the whole value of one name in both somewhere, on top of those `known`."""
     names_of = defaultdict(set, {values: set(names) for values, names in known.items()})
     for one, own in zip(found, renamed):
         for old, new, at in one.differing():
-            name = _value_of(old, at)
-            if name and _value_of(new, at) == own.get(name, name):
+            name = _named(old, new, at, own)
+            if name:
                 values = old.words[at][1], new.words[at][1]
                 names_of[values].add(_one_name(name, names_of[values]))
-    return names_of
+    return Constants(dict(names_of), known.keys())
+
+
+def _named(old: Piece, new: Piece, at: int, renamed: Mapping[str, str]) -> str:
+    """The name that has the literals at a place as its whole value in both, or nothing."""
+    name = _value_of(old, at)
+    return name if name and _value_of(new, at) == renamed.get(name, name) else ""
 
 
 def _one_name(name: str, known: set[str]) -> str:
@@ -116,9 +141,7 @@ def _value_of(piece: Piece, at: int) -> str:
     return name if ends and name.isidentifier() else ""
 
 
-def explains(
-    old: Piece, new: Piece, renamed: Mapping[str, str], constants: Mapping[Values, set[str]]
-) -> bool:
+def explains(old: Piece, new: Piece, renamed: Mapping[str, str], constants: Constants) -> bool:
     """Whether renames and constants turn one piece into the other."""
     if old.shape != new.shape:
         return False
@@ -128,7 +151,7 @@ def explains(
         elif kind == "literal" and before[1:-1] in renamed:
             # a parameter's name in a list of those that are not specialised
             before = f"{before[0]}{renamed[before[1:-1]]}{before[-1]}"
-        if before != after and not (kind == "literal" and (before, after) in constants):
+        if before != after and not constants.has(old, new, at, renamed):
             return False
     return True
 
@@ -136,7 +159,7 @@ def explains(
 def told(
     found: Sequence[Aligned],
     renamed: Sequence[Mapping[str, str]],
-    constants: Mapping[Values, set[str]],
+    constants: Constants,
 ) -> tuple[tuple[Substitution, ...], tuple[Substitution, ...]]:
     """Constants and renames with every place where one stands."""
     literal: dict[tuple[str, str, str], list[Spot]] = defaultdict(list)
@@ -145,9 +168,9 @@ def told(
         for old, new, at in one.differing():
             values = old.words[at][1], new.words[at][1]
             spot = Spot(one.pair[1].name, old.first, new.first)
-            if values in constants and old.words[at][0] == "literal":
-                own_name = _one_name(_value_of(old, at), constants[values])
-                whose = own_name or " or ".join(sorted(constants[values]))
+            if constants.has(old, new, at, own):
+                names = constants.names[values]
+                whose = _one_name(_value_of(old, at), names) or " or ".join(sorted(names))
                 literal[whose, *values].append(spot)
             elif own.get(values[0]) == values[1]:
                 name["", *values].append(spot)

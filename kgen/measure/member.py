@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import threading
 import time
 from collections.abc import Mapping
@@ -16,6 +17,9 @@ SETTING_UP = ("open", "load")
 
 LOOK_SECONDS = 0.25
 OPEN_SECONDS = 180.0
+HOST_SHARE = 0.8
+"""Of the machine's memory, what one process may hold at most: else the kernel ends one, and maybe not that one."""
+
 MOST_TOLD = 600
 
 
@@ -69,6 +73,7 @@ class Member:
         self.file = file
         self.lost = ""
         self._limits = limits
+        self._host_bytes = min(limits.host_bytes, int(HOST_SHARE * machine_bytes()))
         self._environment = environment
         self._excess = ""
         self._setting_up: list[tuple[str, dict[str, Any]]] = []
@@ -131,13 +136,18 @@ class Member:
         while worker.alive:
             with contextlib.suppress(OSError):
                 held = resident_bytes(worker)
-                if held > self._limits.host_bytes:
+                if held > self._host_bytes:
                     self._excess = (
                         f"it held {held / 2**30:.1f} GiB of host memory; the limit is "
-                        f"{self._limits.host_bytes / 2**30:.1f} GiB"
+                        f"{self._host_bytes / 2**30:.1f} GiB"
                     )
                     worker.close()
             time.sleep(LOOK_SECONDS)
+
+
+def machine_bytes() -> int:
+    """Memory of this machine."""
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
 
 def resident_bytes(worker: Worker) -> int:

@@ -55,7 +55,8 @@ class Sweep:
     def run(self, place: Place) -> None:
         """Measures until the race is decided or the time is spent. What is found is in the store.
 
-        On Ctrl-C the trials under way are marked `incomplete`. Raises `NoRun` where the anchor gives no time.
+        On Ctrl-C the trials that have ended are kept, and those under way are marked `incomplete`. Raises `NoRun` where
+        the anchor gives no time.
         """
         self._place = place
         self._workloads = self._field.workloads(place)
@@ -68,8 +69,8 @@ class Sweep:
             self._explore()
             self._race()
         except KeyboardInterrupt:
-            for task in self._under_way.values():
-                self._keep(task, Answer("incomplete", message="interrupted"))
+            for future, task in self._under_way.items():
+                self._keep(task, _answer_so_far(future))
             raise
 
     def standings(self) -> dict[Entrant, Standing]:
@@ -217,7 +218,8 @@ class Sweep:
                 seconds=answer.seconds,
                 anchor_seconds=answer.anchor_seconds,
                 anchor=self._anchors[task.workload][0] if answer.seconds else "",
-                message=answer.message,
+                # a candidate may say what is no text, and a store that holds it could not be read
+                message=answer.message.encode(errors="backslashreplace").decode(),
                 finished=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
             )
         )
@@ -255,3 +257,10 @@ class Sweep:
                 seconds_left=max(0.0, self._deadline - time.monotonic()),
             )
         )
+
+
+def _answer_so_far(future: Future) -> Answer:
+    """What a trial gave by now."""
+    if future.done() and not future.cancelled() and future.exception() is None:
+        return future.result()
+    return Answer("incomplete", message="interrupted")

@@ -33,10 +33,21 @@ class Packed:
 
 
 def pack(folder: Path, packed: Packed, store: Store) -> None:
-    """Writes the request, the files, and what `store` knows already. Raises `KgenError` (KG983) for a folder in use."""
-    if folder.exists() and any(folder.iterdir()):
-        raise _unusable(folder, "it is not empty", "give a new folder, or remove this one")
-    (folder / CANDIDATES).mkdir(parents=True)
+    """Writes the request, the files, and what `store` knows already.
+
+    Raises `KgenError` (KG983) for a folder in use, and for one that cannot be written.
+    """
+    try:
+        if folder.exists() and any(folder.iterdir()):
+            raise _unusable(folder, "it is not empty", "give a new folder, or remove this one")
+        (folder / CANDIDATES).mkdir(parents=True)
+        _write(folder, packed, store)
+    except OSError as error:
+        hint = "give a new folder where there is room for one"
+        raise _unusable(folder, f"{error.strerror}", hint) from None
+
+
+def _write(folder: Path, packed: Packed, store: Store) -> None:
     taken = Store(folder / STORE)
     taken.take(store.path)
     taken.close()
@@ -58,7 +69,7 @@ def unpacked(folder: Path) -> Packed:
         plan = {**request["plan"], "rules": Rules(**request["plan"]["rules"])}
         found = tuple(_field(folder, one) for one in request["fields"])
         return Packed(found, Timing(**request["timing"]), Plan(**plan))
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, LookupError, TypeError) as error:
         hint = "name a folder that `kgen sweep --pack` wrote"
         raise _unusable(folder, f"its {REQUEST} cannot be read ({error})", hint) from None
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from kgen.cli.table import table
 from kgen.evidence.intervals import Ratio
+from kgen.spec.text import printable
 from kgen.sweep.conclude import Concluded, Core, Row
 from kgen.sweep.model import Settings, text
 
@@ -96,7 +97,8 @@ def _is_present(row: Row, present: Core) -> bool:
 
 def _failures(found: Concluded) -> Iterator[str]:
     for one in found.failed[:TOLD]:
-        message = one.message.splitlines()[0] if one.message else ""
+        # a candidate's own words: nothing in them may move a cursor, or not be printable at all
+        message = printable(one.message.partition("\n")[0])
         settings = settings_text(one.entry.settings, [key for key, _ in one.entry.settings])
         yield f"{one.status}: {settings}: {message}"
     if len(found.failed) > TOLD:

@@ -7,58 +7,29 @@ however suddenly, only the trials under way are lost. It needs the standard libr
 from __future__ import annotations
 
 import json
-import sqlite3
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import astuple, fields
 from pathlib import Path
 from typing import Any
 
-from kgen.diagnostics import Diagnostic, KgenError, Place
 from kgen.evidence.plain import canonical, plain, read
+from kgen.sweep.database import Database
 from kgen.sweep.records import Entry, Key, Measured, Result, Trial, together
 from kgen.sweep.trial import File
 
-SCHEMA = 1
-BUSY_SECONDS = 60.0
-"""How long a writer waits for another one."""
-
-_TABLES = """
-CREATE TABLE IF NOT EXISTS trials (
-    id TEXT PRIMARY KEY, core TEXT, signature TEXT, shape TEXT, device TEXT, versions TEXT, content TEXT);
-CREATE INDEX IF NOT EXISTS trials_by_place ON trials (device, versions);
-CREATE INDEX IF NOT EXISTS trials_by_key ON trials (core, signature, shape, device, versions);
-CREATE TABLE IF NOT EXISTS anchors (
-    shape TEXT, device TEXT, versions TEXT, core TEXT, file TEXT, PRIMARY KEY (shape, device, versions));
-CREATE TABLE IF NOT EXISTS entries (
-    spec TEXT, regime TEXT, settings TEXT, core TEXT, signature TEXT, estimates TEXT,
-    PRIMARY KEY (spec, regime, settings, core, signature));
-CREATE TABLE IF NOT EXISTS workloads (
-    spec TEXT, name TEXT, shape TEXT, regime TEXT, PRIMARY KEY (spec, name, shape, regime));
-CREATE TABLE IF NOT EXISTS runs (id INTEGER PRIMARY KEY, spec TEXT, started TEXT, state TEXT);
-"""
 _MERGED = ("trials", "anchors", "entries", "workloads")
 
 
 class Store:
-    """An open store; made where there is none. Raises `KgenError` (KG981) for a file that is no store."""
+    """An open store; made where there is none, unless it is only to be read.
+
+    Raises `KgenError` (KG981) for a file that is no store, and in every method where it cannot be read or written.
+    """
 
     def __init__(self, path: Path, create: bool = True):
         self.path = path
-        if not create and not path.is_file():
-            raise _unusable(path, "there is no such file")
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            self._db = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
-            _patiently(lambda: self._db.execute("PRAGMA journal_mode = WAL"))
-            # an ended trial outlives a power cut too
-            self._db.execute("PRAGMA synchronous = FULL")
-            found = self._db.execute("PRAGMA user_version").fetchone()[0]
-            if found not in (0, SCHEMA):
-                raise _unusable(path, f"it has the format {found}; this kgen reads {SCHEMA}")
-            self._db.executescript(_TABLES + f"PRAGMA user_version = {SCHEMA};")
-        except (sqlite3.DatabaseError, OSError) as error:
-            raise _unusable(path, str(error)) from None
+        self._db = Database(path, create)
 
     def close(self) -> None:
         """Closes the file; everything is on disk already."""
@@ -83,14 +54,21 @@ class Store:
         return self._found(f" WHERE {columns}", *astuple(key)).get(key)
 
     def _found(self, where: str, *values: str) -> dict[Key, Result]:
-        rows = self._db.execute(f"SELECT content FROM trials{where} ORDER BY rowid", values)
         found: dict[Key, list[Trial]] = {}
-        for (content,) in rows:
-            trial = read(Trial, json.loads(content))
+        for (content,) in self._db.rows(
+            f"SELECT content FROM trials{where} ORDER BY rowid", values
+        ):
+            trial = self._trial(content)
             found.setdefault(trial.key, []).append(trial)
         anchors = self._anchors()
         folded = (together(trials, anchors.get(_place(key))) for key, trials in found.items())
         return {one.key: one for one in folded if one is not None}
+
+    def _trial(self, content: str) -> Trial:
+        try:
+            return read(Trial, json.loads(content))
+        except ValueError as error:
+            raise self._db.unusable(f"a trial in it cannot be read ({error})") from None
 
     def anchor(self, key: Key, offered: File) -> tuple[str, File]:
         """The core and file that candidates are compared with at a place: the first that was ever offered there.
@@ -98,11 +76,11 @@ class Store:
         `key` is that of `offered`. Ratios to one anchor can be compared whenever they were measured.
         """
         self._put("anchors", [(*_place(key), key.core, canonical(plain(offered)))])
-        found = self._db.execute(
+        ((core, file),) = self._db.rows(
             "SELECT core, file FROM anchors WHERE shape = ? AND device = ? AND versions = ?",
             _place(key),
-        ).fetchone()
-        return found[0], File(**json.loads(found[1]))
+        )
+        return core, File(**json.loads(file))
 
     def describe(self, entries: Iterable[Entry], workloads: Iterable[Measured]) -> None:
         """Keeps which settings and workloads keys are about, for `kgen tune` and a replay."""
@@ -138,62 +116,49 @@ class Store:
         """Notes that a sweep runs; gives its number."""
         started = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
         row = "INSERT INTO runs (spec, started, state) VALUES (?, ?, 'incomplete')"
-        return self._db.execute(row, (spec, started)).lastrowid
+        with self._db.writing() as db:
+            return db.execute(row, (spec, started)).lastrowid
 
     def end(self, run: int) -> None:
         """Notes that a sweep came to its end; one that did not stays `incomplete`."""
-        self._db.execute("UPDATE runs SET state = 'complete' WHERE id = ?", (run,))
+        with self._db.writing() as db:
+            db.execute("UPDATE runs SET state = 'complete' WHERE id = ?", (run,))
 
     def runs(self) -> list[tuple[str, str, str]]:
         """(spec, started, state) of each sweep."""
-        return list(self._db.execute("SELECT spec, started, state FROM runs ORDER BY id"))
+        return self._db.rows("SELECT spec, started, state FROM runs ORDER BY id")
 
     def take(self, other: Path) -> int:
         """Adds all of another store; gives how many trials are new. Raises `KgenError` (KG981)."""
         Store(other, create=False).close()
+        if other.resolve() == self.path.resolve():
+            return 0
         before = self._count()
-        self._db.execute("ATTACH DATABASE ? AS other", (str(other),))
-        self._db.execute("BEGIN IMMEDIATE")
-        for table in _MERGED:
-            self._db.execute(
-                f"INSERT OR IGNORE INTO {table} SELECT * FROM other.{table} ORDER BY rowid"
-            )
-        self._db.execute("COMMIT")
-        self._db.execute("DETACH DATABASE other")
+        with self._db.beside(other), self._db.writing() as db:
+            for table in _MERGED:
+                db.execute(
+                    f"INSERT OR IGNORE INTO {table} SELECT * FROM other.{table} ORDER BY rowid"
+                )
         return self._count() - before
 
     def _count(self) -> int:
-        return self._db.execute("SELECT COUNT(*) FROM trials").fetchone()[0]
+        return self._db.rows("SELECT COUNT(*) FROM trials")[0][0]
 
     def _put(self, table: str, rows: Sequence[Sequence[Any]], known: str = "IGNORE") -> None:
         """Rows in one transaction; one that is there already stays as it is, unless it is to `REPLACE` it."""
         if not rows:
             return
         marks = ", ".join("?" * len(rows[0]))
-        self._db.execute("BEGIN IMMEDIATE")
-        self._db.executemany(f"INSERT OR {known} INTO {table} VALUES ({marks})", rows)
-        self._db.execute("COMMIT")
+        with self._db.writing() as db:
+            db.executemany(f"INSERT OR {known} INTO {table} VALUES ({marks})", rows)
 
     def _of(self, table: str, spec: str | None) -> list[Sequence[str]]:
         where, values = ("", ()) if spec is None else (" WHERE spec = ?", (spec,))
-        return list(self._db.execute(f"SELECT * FROM {table}{where} ORDER BY rowid", values))
+        return self._db.rows(f"SELECT * FROM {table}{where} ORDER BY rowid", values)
 
     def _anchors(self) -> dict[tuple[str, str, str], str]:
-        rows = self._db.execute("SELECT shape, device, versions, core FROM anchors")
+        rows = self._db.rows("SELECT shape, device, versions, core FROM anchors")
         return {tuple(place): core for *place, core in rows}
-
-
-def _patiently(switch: Callable[[], object]) -> None:
-    """Switches to a log that readers and one writer share. SQLite does not wait for others there by itself."""
-    until = time.monotonic() + BUSY_SECONDS
-    while True:
-        try:
-            switch()
-            return
-        except sqlite3.OperationalError as error:
-            if "locked" not in str(error) or time.monotonic() > until:
-                raise
-            time.sleep(0.02)
 
 
 def _text(value: object) -> str:
@@ -202,16 +167,3 @@ def _text(value: object) -> str:
 
 def _place(key: Key) -> tuple[str, str, str]:
     return key.shape, key.device, key.versions
-
-
-def _unusable(path: Path, why: str) -> KgenError:
-    return KgenError(
-        [
-            Diagnostic(
-                "KG981",
-                f"the store cannot be used: {why}",
-                Place(str(path)),
-                "name the SQLite file of an earlier `kgen sweep`, or another path for a new one",
-            )
-        ]
-    )

@@ -11,8 +11,8 @@ from kgen.sweep.model import VARIANT, Settings, text
 from kgen.sweep.report import ratio_text
 from kgen.tune.edit import Change, Drop, Note, Put
 
-MARK = "tuned: "
-"""How the comment begins by which a tuned regime is known."""
+NOTED = r"tuned: .*\b(trial|core) [0-9a-f]{12}, .+"
+"""The comments of earlier tunings, which a new one takes the place of."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,8 @@ def changes(index: int, present: Settings, choice: Choice, device: str) -> Itera
         f"{key.rpartition('.')[2]}={text(v)}" for key, v in present if (key, v) not in after
     )
     trial = choice.winner.ids[-1][:12]
-    yield Note(("regimes", index), MARK, f"{faster:.2f}x of {shown}, trial {trial}, {device}")
+    note = f"tuned: {faster:.2f}x of {shown}, trial {trial}, {device}"
+    yield Note(("regimes", index), note, NOTED)
 
 
 def resettled(index: int, before: Settings, after: Settings) -> Iterator[Change]:

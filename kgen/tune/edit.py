@@ -6,22 +6,17 @@ are not anybody's to reproduce.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from kgen.sweep.model import Scalar
 from kgen.sweep.model import text as plain
-from kgen.sweep.needs import needed
+from kgen.tune.nodes import EditError, Path, composed, data, node_at, pair_at, shown, value_end
 
 if TYPE_CHECKING:
     from ruamel.yaml.nodes import MappingNode, Node
-
-Path = tuple[str | int, ...]
-
-
-class EditError(ValueError):
-    """The text cannot be changed so; it says why."""
 
 
 @dataclass(frozen=True)
@@ -41,11 +36,13 @@ class Drop:
 
 @dataclass(frozen=True)
 class Note:
-    """A comment in a line of its own above the item at a path; one above it that begins with `mark` goes."""
+    """A comment in a line of its own above the item at a path; those above it that `old`, a regular expression, matches
+    in whole go.
+    """
 
     path: Path
-    mark: str
     text: str
+    old: str
 
 
 @dataclass(frozen=True)
@@ -74,25 +71,16 @@ def edited(text: str, changes: Iterable[Change]) -> str:
     return text
 
 
-def data(text: str) -> Any:
-    """What a text reads as. Raises `EditError` for what is no YAML."""
-    yaml = needed("ruamel.yaml")
-    try:
-        return yaml.YAML(typ="safe", pure=True).load(text)
-    except yaml.YAMLError as error:
-        raise EditError(f"the text is no YAML: {' '.join(str(error).split())}") from None
-
-
 def _changed(text: str, change: Change) -> str:
-    root = _composed(text)
+    root = composed(text)
     if isinstance(change, Note):
-        return _noted(text, _at(root, change.path), change)
+        return _noted(text, node_at(root, change.path), change)
     if isinstance(change, Copy):
-        return _copied(text, _at(root, change.path[:-1]), _at(root, change.path))
+        return _copied(text, node_at(root, change.path[:-1]), node_at(root, change.path))
     if isinstance(change, Drop):
-        mapping, index = _pair(root, change.path)
+        mapping, index = pair_at(root, change.path)
         if index is None:
-            raise EditError(f"there is no {_shown(change.path)}")
+            raise EditError(f"there is no {shown(change.path)}")
         return _dropped(text, mapping, index)
     return _put(text, root, change)
 
@@ -101,72 +89,48 @@ def _put(text: str, root: Node, change: Put) -> str:
     *outer, key = change.path
     pair = f"{key}: {_written(change.value)}"
     if len(outer) > 1 and isinstance(outer[-1], str):
-        mapping, index = _pair(root, tuple(outer))
+        mapping, index = pair_at(root, tuple(outer))
         if index is None:
             return _added(text, mapping, f"{outer[-1]}: {{{pair}}}")
-    mapping, index = _pair(root, change.path)
+    mapping, index = pair_at(root, change.path)
     if index is None:
         return _added(text, mapping, pair)
+    if _is_written(text, change):
+        return text
     old = mapping.value[index][1]
-    return _spliced(text, old.start_mark.index, old.end_mark.index, _written(change.value))
+    return _spliced(text, old.start_mark.index, value_end(text, old), _written(change.value))
 
 
-def _pair(root: Node, path: Path) -> tuple[MappingNode, int | None]:
-    """The mapping that a path's last key is of, and where in it the key stands. Raises `EditError`."""
-    from ruamel.yaml.nodes import MappingNode
-
-    mapping = _at(root, path[:-1])
-    if not isinstance(mapping, MappingNode):
-        raise EditError(f"{_shown(path[:-1])} is no mapping and has no {path[-1]}")
-    names = [key.value for key, _ in mapping.value]
-    return mapping, names.index(path[-1]) if path[-1] in names else None
-
-
-def _composed(text: str) -> Node:
-    yaml = needed("ruamel.yaml")
-    try:
-        return yaml.YAML(pure=True).compose(text)
-    except yaml.YAMLError as error:
-        raise EditError(f"the text is no YAML: {' '.join(str(error).split())}") from None
-
-
-def _at(node: Node, path: Path) -> Node:
-    """The node at a path. Raises `EditError`."""
-    for number, part in enumerate(path):
-        items = node.value if isinstance(node.value, list) else []
-        if isinstance(part, int):
-            found = items[part] if part < len(items) else None
-        else:
-            found = next((value for key, value in items if key.value == part), None)
-        if found is None:
-            raise EditError(f"there is no {_shown(path[: number + 1])}")
-        node = found
-    return node
+def _is_written(text: str, change: Put) -> bool:
+    """Whether the value stands there already, in whatever quotes or folds."""
+    found = data(text)
+    for part in change.path:
+        found = found[part]
+    return type(found) is type(change.value) and found == change.value
 
 
 def _added(text: str, mapping: MappingNode, pair: str) -> str:
     """A pair behind the last of a mapping: in the same braces, or in a line of its own."""
     if not mapping.value:
         return _spliced(text, mapping.start_mark.index, mapping.end_mark.index, f"{{{pair}}}")
-    end = _end(mapping.value[-1][1])
+    end = value_end(text, mapping.value[-1][1])
     if mapping.flow_style:
         return _spliced(text, end, end, f", {pair}")
     end = _line_end(text, end)
     indent = " " * mapping.value[0][0].start_mark.column
-    return _spliced(text, end, end, f"\n{indent}{pair}")
+    return _spliced(text, end, end, f"{_break(text)}{indent}{pair}")
 
 
 def _dropped(text: str, mapping: MappingNode, index: int) -> str:
     pairs = mapping.value
-    start, end = pairs[index][0].start_mark.index, _end(pairs[index][1])
+    start, end = pairs[index][0].start_mark.index, value_end(text, pairs[index][1])
     if not mapping.flow_style:
-        return _spliced(
-            text, _line_start(text, start), min(_line_end(text, end) + 1, len(text)), ""
-        )
+        following = min(_line_end(text, end) + len(_break(text)), len(text))
+        return _spliced(text, _line_start(text, start), following, "")
     if index + 1 < len(pairs):
         end = pairs[index + 1][0].start_mark.index
     elif index:
-        start = _end(pairs[index - 1][1])
+        start = value_end(text, pairs[index - 1][1])
     return _spliced(text, start, end, "")
 
 
@@ -174,26 +138,26 @@ def _copied(text: str, items: Node, node: Node) -> str:
     start = _line_start(text, node.start_mark.index)
     if items.flow_style or text[start : node.start_mark.index].strip() != "-":
         raise EditError("the item to copy does not begin a line of its own")
-    item = text[start : _end(node)]
-    return _spliced(text, start, start, f"{item}\n")
+    item = text[start : value_end(text, node)]
+    return _spliced(text, start, start, f"{item}{_break(text)}")
 
 
 def _noted(text: str, node: Node, note: Note) -> str:
+    """The comments right above the item are looked through for old ones."""
     start = _line_start(text, node.start_mark.index)
     line = text[start : _line_end(text, start)]
     indent = line[: len(line) - len(line.lstrip())]
-    before = _line_start(text, max(0, start - 1))
-    if start and text[before:start].strip().startswith(f"# {note.mark}"):
-        return _spliced(text, before, start, f"{indent}# {note.mark}{note.text}\n")
-    return _spliced(text, start, start, f"{indent}# {note.mark}{note.text}\n")
+    first, kept = start, []
+    while first and text[(before := _line_start(text, first - 1)) : first].lstrip()[:1] == "#":
+        if not re.fullmatch(rf"#\s*(?:{note.old})", text[before:first].strip()):
+            kept.insert(0, text[before:first])
+        first = before
+    return _spliced(text, first, start, "".join([*kept, f"{indent}# {note.text}", _break(text)]))
 
 
-def _end(node: Node) -> int:
-    """Where a value's own text ends: a block collection's mark is behind the comments that follow it."""
-    if isinstance(node.value, list) and node.value and not node.flow_style:
-        last = node.value[-1]
-        return _end(last[1] if isinstance(last, tuple) else last)
-    return node.end_mark.index
+def _break(text: str) -> str:
+    """How the lines of the text end."""
+    return "\r\n" if "\r\n" in text else "\n"
 
 
 def _line_start(text: str, at: int) -> int:
@@ -202,7 +166,8 @@ def _line_start(text: str, at: int) -> int:
 
 def _line_end(text: str, at: int) -> int:
     found = text.find("\n", at)
-    return len(text) if found < 0 else found
+    found = len(text) if found < 0 else found
+    return found - 1 if found > at and text[found - 1] == "\r" else found
 
 
 def _spliced(text: str, start: int, end: int, new: str) -> str:
@@ -236,7 +201,3 @@ def _written(value: Scalar) -> str:
     if isinstance(value, str) and (data(f"[{text}]") != [value] or "#" in text):
         return "'" + text.replace("'", "''") + "'"
     return text
-
-
-def _shown(path: Sequence[str | int]) -> str:
-    return ".".join(map(str, path)) or "the document"

@@ -13,7 +13,7 @@ from kgen.sweep.conclude import Concluded, Core, Where
 from kgen.sweep.model import VARIANT, Settings
 from kgen.sweep.rendered import workloads
 from kgen.sweep.served import served_core, served_signature
-from kgen.tune.choose import MARK, resettled
+from kgen.tune.choose import NOTED, resettled
 from kgen.tune.edit import Change, Copy, Note, Put
 from kgen.tune.regimes import AxisValues, Piece, assumed, pieces, point, widened
 
@@ -115,7 +115,7 @@ def split_changes(
         yield Put(("regimes", index, "when"), _condition(regime.when, one, piece))
         yield from resettled(index, present, one.settings[piece.core])
         measured = f"{piece.axis} {piece.least} to {piece.largest} measured on {where.device}"
-        yield Note(("regimes", index), MARK, f"core {piece.core[0][:12]}, {measured}")
+        yield Note(("regimes", index), f"tuned: core {piece.core[0][:12]}, {measured}", NOTED)
 
 
 def undispatched(one: Split, text: str, manifest: Mapping[str, Any]) -> str:

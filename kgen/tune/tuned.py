@@ -14,7 +14,8 @@ from kgen.sweep.rendered import Source
 from kgen.sweep.served import served_core, served_signature
 from kgen.sweep.space import current
 from kgen.tune.choose import Choice, changes
-from kgen.tune.edit import EditError, edited
+from kgen.tune.edit import edited
+from kgen.tune.nodes import EditError
 from kgen.tune.split import Split, split_changes, undispatched
 
 Decision = Choice | Split
@@ -22,12 +23,24 @@ Decision = Choice | Split
 
 @dataclass(frozen=True)
 class Tuned:
-    """The text before and after, and the decisions that make the difference."""
+    """The text before and after, and the decisions that make the difference.
+
+    `absent` are regimes that were swept and that the spec has no longer, at least not with a variant.
+    """
 
     name: str
     decisions: tuple[Decision, ...]
     before: str
     after: str
+    absent: tuple[str, ...] = ()
+
+    def told(self) -> Iterator[str]:
+        """What becomes of each regime, and the difference."""
+        for one in self.decisions:
+            yield from one.told()
+        for name in self.absent:
+            yield f"{name}: was swept, and the spec has no regime of this name with a variant now"
+        yield from self.diff()
 
     def diff(self) -> Iterator[str]:
         """The lines of a unified diff, none where nothing changes."""

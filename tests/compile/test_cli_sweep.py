@@ -3,53 +3,33 @@
 from __future__ import annotations
 
 import json
-import random
+import os
+import signal
+import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from kgen.cli import swept
-from kgen.sweep.executor import Crew
-from kgen.sweep.rendered import workloads
 from kgen.sweep.store import Store
-from kgen.sweep.trial import Answer, Place
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "sweep"))
+SWEEP = Path(__file__).parents[1] / "sweep"
+sys.path.insert(0, str(SWEEP))
+
+from one_gpu import UNDER_WAY, OneGpu, warps  # noqa: E402
 
 SPEC = "specs/norm/rms_4096.yaml"
 AXES = ("--axis", "rows.launch.num_warps=4,8,16")
-SECONDS = {4: 0.8, 8: 1.0, 16: 2.0}
-"""How long a candidate takes by its number of warps, of what the spec has (8)."""
-
-
-def warps(file) -> int:
-    (rows,) = [one for one in file.manifest["regimes"] if one["name"] == "rows"]
-    return rows["parameters"]["NUM_WARPS"]
 
 
 @pytest.fixture
 def scripted(monkeypatch):
     """A machine with one GPU whose times are `SECONDS`; gives the jobs that it was asked."""
-    jobs, noise = [], random.Random(0)
-
-    def place(problem, timing):
-        return Place("a GPU", "triton 3.6.0", workloads(problem.manifest))
-
-    def measure(job):
-        jobs.append(job)
-        own, base = SECONDS[warps(job.candidate)], SECONDS[warps(job.anchor)]
-        turns = [noise.gauss(1, 0.001) for _ in range(job.rounds)]
-        return Answer("measured", tuple(own * one for one in turns), (base,) * job.rounds)
-
-    def crew(executor):
-        own = ThreadPoolExecutor(1)
-        return Crew(own, place, measure, 1, lambda: own.shutdown(cancel_futures=True))
-
-    monkeypatch.setattr(swept, "crew", crew)
+    gpu = OneGpu()
+    monkeypatch.setattr(swept, "crew", lambda executor: gpu.crew())
     monkeypatch.setattr(swept, "visible_gpus", lambda: ["0"])
-    return jobs
+    return gpu.jobs
 
 
 @pytest.fixture
@@ -100,6 +80,35 @@ def test_an_interrupt_tells_the_best_so_far(kgen, root, tmp_path, scripted, monk
     assert "launch.num_warps=4 " in told.out and "incomplete: interrupted" in told.out
 
 
+@pytest.mark.full
+def test_a_signal_tells_the_best_so_far_and_running_again_goes_on(
+    kgen, root, tmp_path, cache, scripted
+):
+    command = ("sweep", str(root / SPEC), *AXES, "--store", str(tmp_path / "s.sqlite"))
+    process = subprocess.Popen(
+        [sys.executable, SWEEP / "one_gpu.py", *command],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "KGEN_CACHE": str(cache), "PYTHONPATH": str(root)},
+    )
+    assert process.stderr.readline() == f"{UNDER_WAY}\n"
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert err == "kgen sweep: interrupted; the rest was not run\n"
+    (best,) = [line for line in out.split("geometric mean")[1].splitlines() if "=4" in line]
+    assert "1.250x [" in best and "2 measured, 0 without a time, 1 not tried" in out
+    assert "incomplete: interrupted; the trials are in" in out
+    store = Store(tmp_path / "s.sqlite")
+    assert [state for _, _, state in store.runs()] == ["incomplete"]
+    again = kgen(*command)
+    assert again.code == 0 and "3 measured, 0 without a time" in again.out
+    assert {warps(job.candidate) for job in scripted} == {16} and len(scripted) == 3
+    assert [state for _, _, state in store.runs()] == ["incomplete", "complete"]
+    store.close()
+
+
 def test_a_sweep_is_packed_and_what_came_of_it_taken_back(kgen, root, tmp_path, scripted):
     from kgen.sweep.pack import STORE, unpacked
     from kgen.sweep.remote import run
@@ -128,6 +137,8 @@ def test_strategies_are_replayed_on_a_store(kgen, root, tmp_path, scripted):
 
 def test_wrong_use_is_told(kgen, root, tmp_path):
     assert "name a spec; only --unpack and --replay need none" in kgen("sweep").err
+    told = kgen("sweep", "--replay", tmp_path / "a.sqlite", "--unpack", tmp_path)
+    assert told.code == 2 and "each is a thing of its own" in told.err
     told = kgen("sweep", "--replay", tmp_path / "none.sqlite")
     assert told.code == 1 and "KG981: the store cannot be used: there is no such file" in told.err
     (tmp_path / "text").write_text("no database, " * 100)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -76,6 +77,21 @@ def test_a_file_without_a_manifest_is_told_what_to_give_instead(bundle):
     with pytest.raises(KgenError, match="KG191: no manifest.json lies beside it") as error:
         locate(bundle, 1)
     assert error.value.diagnostics[0].hint.startswith("give a file that `kgen render` wrote")
+
+
+@pytest.mark.parametrize(
+    ("manifest", "told"),
+    [
+        ("{", "cannot be read (Expecting property name"),
+        ("[]", "is none of kgen's"),
+        ('{"name": "an app"}', "is none of kgen's, or of another kgen: it has no bytes_sha256"),
+        (json.dumps({**MANIFEST, "source_map": 0}).replace("source_map", "map"), "no source_map"),
+    ],
+)
+def test_a_manifest_of_something_else_is_told(bundle, manifest, told):
+    (bundle.parent / "manifest.json").write_text(manifest)
+    with pytest.raises(KgenError, match=f"KG193: .*{re.escape(told)}"):
+        locate(bundle, 1)
 
 
 PAGES = "generated/attention/gqa8_fp8_page1/submission.py"

@@ -21,6 +21,7 @@ from kgen.sweep.space import current
 from kgen.sweep.state import Plan
 from kgen.sweep.store import Store
 from kgen.sweep.trial import Answer, Place, Timing
+from kgen.tune.tuned import tuned
 
 BEFORE = "  - {name: rows, when: T <= 65536, variant: rms, launch: {num_warps: 8}}   # by hand\n"
 
@@ -203,3 +204,49 @@ def test_a_regime_of_another_file_is_not_written(kgen, spec, measured, tmp_path)
     assert told.code == 1
     assert f"KG984: regime rows stands in {spec}, and a winner is written there" in told.err
     assert child.read_text() == "kgen: 1\nextends: rms_4096.yaml\n"
+
+
+def test_a_mark_permissions_and_a_link_stay_as_they_are(kgen, spec, measured, tmp_path):
+    path = measured({8: 1.0, 4: 0.5})
+    text = spec.read_text().replace("\n", "\r\n")
+    spec.write_bytes(f"\ufeff{text}".encode())
+    spec.chmod(0o640)
+    link = tmp_path / "link.yaml"
+    link.symlink_to(spec)
+    assert kgen("tune", link, "--store", path).code == 0
+    after = spec.read_bytes().decode()
+    (note,) = [line for line in after.splitlines(True) if line.startswith("  # tuned: ")]
+    changed = BEFORE.replace("\n", "\r\n")
+    assert note.endswith("\r\n") and link.is_symlink() and spec.stat().st_mode & 0o777 == 0o640
+    assert after == "\ufeff" + text.replace(
+        changed, note + changed.replace("num_warps: 8", "num_warps: 4")
+    )
+
+
+def test_what_somebody_wrote_meanwhile_is_not_lost(kgen, spec, measured, monkeypatch):
+    def meanwhile(source, spec_read, decisions, where):
+        spec.write_text("# another\n" + spec_read.text)
+        return tuned(source, spec_read, decisions, where)
+
+    monkeypatch.setattr("kgen.tune.tuned.tuned", meanwhile)
+    told = kgen("tune", spec, "--store", measured({8: 1.0, 4: 0.5}), "--json")
+    found = json.loads(told.out)
+    assert told.code == 1 and not found["written"] and found["diff"]
+    assert "somebody changed the file since it was read" in found["diagnostics"][0]["message"]
+    assert spec.read_text().startswith("# another\n") and "num_warps: 8" in spec.read_text()
+
+
+def test_a_file_that_cannot_be_written_is_told(kgen, spec, measured, monkeypatch):
+    def full(path, text):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("kgen.tune.save.write_atomically", full)
+    told = kgen("tune", spec, "--store", measured({8: 1.0, 4: 0.5}))
+    assert told.code == 1 and "KG195: the file cannot be written: No space left" in told.err
+
+
+def test_a_regime_that_the_spec_has_no_longer_is_told(kgen, spec, measured):
+    path = measured({8: 1.0, 4: 0.5})
+    spec.write_text(spec.read_text().replace("name: rows", "name: lines"))
+    told = kgen("tune", spec, "--store", path)
+    assert "rows: was swept, and the spec has no regime of this name with a variant now" in told.out

@@ -75,6 +75,23 @@ def test_a_number_is_a_key_s_value_where_the_spec_changed_it_so():
     assert not found.hunks
 
 
+def test_a_constant_hides_no_other_number_that_changed_alike():
+    text = KERNEL.replace("i * stride", "i * stride * 2")
+    found = changed(text, ("FACTOR=2", "FACTOR=3"), ("stride * 2", "stride * 3"))
+    (hunk,) = found.hunks
+    assert hunk.added == ("    o = i * stride * 3 + tl.arange(0, BLOCK)",)
+    (one,) = found.constants
+    assert [spot.function for spot in one.spots] == ["launch_all"]
+
+
+def test_two_constants_that_swap_are_two_facts():
+    found = changed(
+        KERNEL, ("FACTOR=2, BLOCK=128", "FACTOR=#, BLOCK=2"), ("FACTOR=#", "FACTOR=128")
+    )
+    told = {(one.name, one.old, one.new) for one in found.constants}
+    assert told == {("FACTOR", "2", "128"), ("BLOCK", "128", "2")} and not found.hunks
+
+
 def test_a_launch_option_goes_by_the_parameter_that_it_has_the_value_of():
     found = changed(KERNEL, ("num_warps=4", "num_warps=8"), known={("4", "8"): {"NUM_WARPS"}})
     assert [one.name for one in found.constants] == ["NUM_WARPS"]

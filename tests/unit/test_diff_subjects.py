@@ -148,6 +148,13 @@ def test_no_such_revision(reader, name):
     assert told.startswith(f"{name}: KG181: the repository has no such revision")
 
 
+def test_a_shallow_clone_is_called_one(reader, repository, tmp_path, monkeypatch):
+    clone = tmp_path / "clone"
+    _git(tmp_path, "clone", "--quiet", "--depth", "1", f"file://{repository}", str(clone))
+    monkeypatch.chdir(clone)
+    assert "`git fetch --unshallow` gets the rest" in said(reader.read, "HEAD~1:generated")
+
+
 def test_no_such_path_in_a_revision(reader):
     told = said(reader.read, "HEAD:specs/norm/rms_496.yaml")
     assert told.startswith(
@@ -155,6 +162,24 @@ def test_no_such_path_in_a_revision(reader):
     )
     assert "did you mean specs/norm/rms_4096.yaml?" in told
     assert "`git ls-tree -r --name-only HEAD` lists all" in said(reader.read, "HEAD:xyz")
+
+
+def test_a_link_and_a_submodule_of_a_revision_are_called_so(reader, repository):
+    commit = subprocess.check_output(["git", "rev-parse", "HEAD"], cwd=repository, text=True)
+    (repository / "specs/links").mkdir()
+    (repository / "specs/links/link.yaml").symlink_to("../norm/rms_4096.yaml")
+    _git(repository, "add", "--all")
+    _git(repository, "update-index", "--add", "--cacheinfo", f"160000,{commit.strip()},sub")
+    _git(repository, "commit", "--quiet", "--message", "links")
+    try:
+        told = said(reader.read, "HEAD:specs/links/link.yaml")
+        assert "KG182: specs/links/link.yaml is a link in the revision HEAD" in told
+        told = said(reader.read, "HEAD:sub/generated")
+        assert "HEAD:sub: KG182: sub is a submodule in the revision HEAD" in told
+        assert "run kgen inside sub" in told
+        assert not [name for name, a, b in every(reader, "HEAD").pairs() if (a and b) is None]
+    finally:
+        _git(repository, "reset", "--quiet", "--hard", "HEAD~1")
 
 
 def test_no_repository(reader, tmp_path, monkeypatch):
@@ -188,6 +213,9 @@ def test_a_file_that_is_no_text_is_refused(reader, tmp_path, content):
 
 
 def test_a_folder_without_anything_generated(reader):
+    assert said(reader.read, "HEAD:specs").startswith(
+        "HEAD:specs: KG184: no submission.py lies in this folder"
+    )
     assert said(reader.read, "specs").startswith(
         "specs: KG184: no submission.py lies in this folder"
     )

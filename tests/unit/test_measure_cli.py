@@ -65,7 +65,8 @@ def test_a_file_without_a_problem_is_refused(kgen):
 def test_a_budget_has_a_unit(kgen):
     assert [seconds(text) for text in ("60s", "5m", "0.5h", "7")] == [60.0, 300.0, 1800.0, 7.0]
     plain = FILES / "files" / "plain.py"
-    assert kgen("judge", plain, "--against", plain, "--budget", "soon").code == 2
+    for wrong in ("soon", "inf"):
+        assert kgen("judge", plain, "--against", plain, "--budget", wrong).code == 2
 
 
 def test_a_judgement_leaves_a_receipt_that_reads_back(tmp_path):

@@ -9,6 +9,7 @@ import pytest
 
 from kgen.sweep.conclude import Where, concluded, places
 from kgen.sweep.drive import Sweep
+from kgen.sweep.records import Key, Trial
 from kgen.sweep.report import report, values
 from kgen.sweep.state import Plan
 from kgen.sweep.store import Store
@@ -64,6 +65,16 @@ def test_the_report_marks_the_spec_s_own_and_what_is_not_distinguishable(store):
     assert "4 measured, 2 without a time, 0 not tried" in text
     assert "wrong: tile.BLOCK_N=9 variant=toy: candidate 9 is wrong" in text
     assert "refused: tile.BLOCK_N=10 variant=toy: no such dot" in text
+
+
+def test_what_a_candidate_says_is_made_printable(store):
+    trial = Trial(
+        Key("core 3", "signature", WORKLOADS[0].text, "a device", "triton 3.6.0"),
+        *("crashed", (), (), "", "ValueError: \x1b[31m\nmore", "now"),
+    )
+    store.add(trial)
+    text = "\n".join(report(found(store), PRESENT))
+    assert "crashed: tile.BLOCK_N=3 variant=toy: ValueError: \\x1b[31m\n" in text
 
 
 def test_a_workload_that_was_not_measured_leaves_no_row(store):

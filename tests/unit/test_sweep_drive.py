@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import wait
 from pathlib import Path
 
 import pytest
@@ -79,6 +80,12 @@ def test_what_is_wrong_crashes_or_hangs_is_kept_without_a_time_and_the_sweep_goe
     assert found["core 1"].message == "candidate 1 is wrong"
     # at one shape: what fails there is not tried at the other
     assert [job.candidate.name for job in script.asked].count("candidate 1") == 1
+
+
+def test_what_a_candidate_says_may_be_no_text(store):
+    swept(store, Script(), entrant(0, 1.0), entrant(1, 0.5, refused="no \udcff"), entrant(2, 2.0))
+    assert len(store.results()) == 5
+    assert [one.message for one in store.results().values() if one.message] == ["no \\udcff"]
 
 
 def test_one_that_did_not_compile_is_recorded_and_not_tried(store):
@@ -158,6 +165,21 @@ def test_an_interrupt_marks_what_was_under_way_and_running_again_goes_on(store):
     assert [state for _, _, state in store.runs()] == ["complete"]
 
 
+def test_trials_that_ended_before_an_interrupt_was_seen_are_kept(store):
+    def interrupting(state):
+        if len(sweep._under_way) == 2:
+            wait(sweep._under_way)
+            raise KeyboardInterrupt
+
+    crew = Script().crew(2)
+    plan = Plan(seconds=60.0)
+    sweep = Sweep(field(entrant(0, 1.0)), store, crew, TIMING, plan, interrupting)
+    with pytest.raises(KeyboardInterrupt):
+        sweep.run(PLACE)
+    crew.close()
+    assert [one.status for one in store.results().values()] == ["measured", "measured"]
+
+
 KILLED = """
 import sys, time
 sys.path.insert(0, {folder!r})
@@ -193,6 +215,49 @@ def test_a_sweep_that_is_killed_loses_the_trial_under_way_only(tmp_path, trials)
     again = Script()
     swept(store, again, *(entrant(n, 1.0 + n) for n in range(12)))
     assert len(again.rounds()) == 2 * 12 - min(kept, 24)
+    store.close()
+
+
+INTERRUPTED = """
+import sys, threading
+sys.path.insert(0, {folder!r})
+from dataclasses import replace
+from pathlib import Path
+from fields import TIMING, Script, entrant, field
+from kgen.sweep.state import Plan
+from kgen.sweep.store import Store
+from kgen.sweep.sweeps import sweep_all
+
+closed = threading.Event()
+
+def before(job):
+    if job.candidate.name == "candidate 2":
+        print("under way", flush=True)
+        closed.wait()
+
+crew = Script(before=before).crew()
+both = replace(crew, close=lambda: (closed.set(), crew.close()))
+fields = [field(*(entrant(n, 1.0 + n) for n in range(3)))]
+try:
+    sweep_all(fields, Store(Path({store!r})), both, TIMING, Plan(seconds=60.0), lambda state: None)
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+
+
+def test_a_real_signal_marks_what_was_under_way_and_the_run(tmp_path):
+    path = tmp_path / "store.sqlite"
+    code = INTERRUPTED.format(folder=str(SWEEP), store=str(path))
+    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+    assert process.stdout.readline() == "under way\n"
+    process.send_signal(signal.SIGINT)
+    assert process.communicate(timeout=30)[0] == "interrupted\n"
+    store = Store(path)
+    assert [state for _, _, state in store.runs()] == ["incomplete"]
+    assert {key.core for key in store.results()} == {"core 0", "core 1"}
+    again = Script()
+    swept(store, again, *(entrant(n, 1.0 + n) for n in range(3)))
+    assert {name for name, _ in again.rounds()} == {"candidate 2"}
     store.close()
 
 

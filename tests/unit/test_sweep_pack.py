@@ -60,9 +60,24 @@ def test_a_folder_in_use_is_not_written_to(tmp_path, store):
         pack(tmp_path / "pack", packed(toy_entrant(0)), store)
 
 
+@pytest.mark.parametrize("inside", [".", "deeper"])
+def test_a_file_in_the_place_of_a_folder_is_told(tmp_path, store, inside):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(KgenError, match="KG983: the folder cannot be used: Not a directory"):
+        pack(tmp_path / "file" / inside, packed(toy_entrant(0)), store)
+
+
 def test_a_folder_without_a_request_is_told_so(tmp_path, store):
     with pytest.raises(KgenError, match="KG983: .*request.json cannot be read"):
         take_back(tmp_path, store)
+
+
+def test_a_request_that_somebody_changed_is_told(tmp_path, store):
+    pack(tmp_path / "pack", packed(toy_entrant(0)), store)
+    path = tmp_path / "pack" / "request.json"
+    path.write_text(path.read_text().replace('"present": 0', '"present": 7'))
+    with pytest.raises(KgenError, match="KG983: .*request.json cannot be read"):
+        take_back(tmp_path / "pack", store)
 
 
 def test_what_hands_out_trials_loads_neither_torch_nor_what_only_specs_need():

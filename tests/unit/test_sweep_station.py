@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kgen.measure.member import NoRun
+from kgen.measure.member import Limits, Lost, Member, NoRun
 from kgen.sweep.station import Station
 from kgen.sweep.workers import local_stations
 
@@ -101,6 +101,14 @@ def test_a_place_has_the_workloads_and_what_decides_their_results(station):
     assert [one.name for one in place.workloads] == list(SHAPES)
     assert '"axes":{"N":64,"ROWS":4}' in place.workloads[0].text
     assert '"runtime":{"ID":[1,1,1,1]}' in place.workloads[0].text
+
+
+def test_no_process_may_hold_more_than_the_machine_has(monkeypatch):
+    monkeypatch.setattr("kgen.measure.member.machine_bytes", lambda: 2**20)
+    member = Member("candidate", "greedy", "none", Limits(60.0, 2**40, 0.1))
+    with pytest.raises(Lost, match="GiB of host memory; the limit is 0.0 GiB"):
+        member.ask("open", {})
+    member.close()
 
 
 @pytest.mark.full

@@ -141,6 +141,99 @@ def test_a_file_that_is_no_store_is_told(tmp_path):
         Store(newer)
 
 
+def closed(path: Path) -> Path:
+    """A store with one trial, which nobody has open."""
+    store = Store(path)
+    store.anchor(KEY, ANCHOR)
+    store.add(trial())
+    store.close()
+    return path
+
+
+def test_the_database_of_something_else_is_left_as_it_is(tmp_path):
+    path = tmp_path / "users.sqlite"
+    with sqlite3.connect(path) as database:
+        database.execute("CREATE TABLE users (id)")
+    database.close()
+    before = path.read_bytes()
+    for create in (True, False):
+        with pytest.raises(KgenError, match="KG981: .*something else, with a table users"):
+            Store(path, create)
+    assert path.read_bytes() == before
+
+
+def test_a_reader_changes_nothing_and_leaves_nothing(tmp_path):
+    path = closed(tmp_path / "s.sqlite")
+    before = path.read_bytes()
+    store = Store(path, create=False)
+    assert store.result(KEY).status == "measured"
+    with pytest.raises(KgenError, match="KG981: .*readonly"):
+        store.add(trial(seconds=(9.0,)))
+    store.close()
+    assert path.read_bytes() == before and list(tmp_path.iterdir()) == [path]
+
+
+def test_a_reader_sees_what_a_sweep_that_still_runs_has_added(store):
+    store.add(trial())
+    reader = Store(store.path, create=False)
+    assert reader.result(KEY).seconds == (1.0, 2.0)
+    reader.close()
+
+
+def test_a_store_that_is_damaged_inside_is_told(tmp_path):
+    path = closed(tmp_path / "s.sqlite")
+    with sqlite3.connect(path) as database:
+        database.execute("UPDATE trials SET content = replace(content, 'measured', 'quick')")
+    database.close()
+    with pytest.raises(KgenError, match="KG981: .*a trial in it cannot be read .*'quick'"):
+        Store(path).results()
+    content = path.read_bytes()
+    page = content.index(b'"anchor_seconds"') // 4096
+    path.write_bytes(content[: page * 4096] + bytes(4096) + content[(page + 1) * 4096 :])
+    with pytest.raises(KgenError, match="KG981: .*malformed"):
+        Store(path).results()
+
+
+def test_a_store_that_another_process_holds_is_told(store, monkeypatch):
+    monkeypatch.setattr("kgen.sweep.database.BUSY_SECONDS", 0.05)
+    waiting = Store(store.path)
+    other = sqlite3.connect(store.path)
+    other.execute("BEGIN IMMEDIATE")
+    with pytest.raises(KgenError, match="KG981: the store cannot be used: database is locked"):
+        waiting.add(trial())
+    other.close()
+    waiting.add(trial())
+    assert store.result(KEY).status == "measured"
+    waiting.close()
+
+
+def test_a_full_disk_is_told_and_costs_the_trial_under_way(store):
+    store.add(trial())
+    store._db._db.execute(
+        f"PRAGMA max_page_count = {store._db.rows('PRAGMA page_count')[0][0] + 1}"
+    )
+    with pytest.raises(
+        KgenError, match="KG981: the store cannot be used: database or disk is full"
+    ):
+        store.add(trial(status="wrong", message="x" * 100_000))
+    store.add(trial(seconds=(3.0,)))
+    assert store.result(KEY).seconds == (1.0, 2.0, 3.0)
+
+
+def test_an_interrupt_while_a_trial_is_written_undoes_it_and_the_next_is_kept(store, monkeypatch):
+    with pytest.raises(KeyboardInterrupt):
+        with store._db.writing() as database:
+            database.execute("DELETE FROM anchors")
+            raise KeyboardInterrupt
+    store.add(trial())
+    assert store.result(KEY).seconds == (1.0, 2.0)
+
+
+def test_a_store_has_nothing_new_for_itself(store):
+    store.add(trial())
+    assert store.take(store.path) == 0
+
+
 SECONDS = st.floats(1e-9, 1e3, allow_nan=False)
 TEXTS = st.text(max_size=8)
 

@@ -15,7 +15,7 @@ STALE = "These figures are of an earlier kernel."
 
 @pytest.fixture
 def store(tmp_path: Path) -> Path:
-    """A copy: to open a store is to write to it."""
+    """A copy, which a test may change."""
     path = tmp_path / "h200.sqlite"
     path.write_bytes(STORE.read_bytes())
     return path

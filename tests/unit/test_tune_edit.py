@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgen.tune.edit import Copy, Drop, EditError, Note, Put, data, edited
+from kgen.tune.edit import Copy, Drop, Note, Put, edited
+from kgen.tune.nodes import EditError, data
 
 FLOW = """\
 kgen: 1   # the format
@@ -31,6 +32,7 @@ regimes:
       num_stages: 3
   - name: rest
 """
+TUNED = r"tuned \w\w"
 WARPS = ("regimes", 0, "launch", "num_warps")
 
 
@@ -65,9 +67,9 @@ def test_a_key_goes_with_its_value():
 
 
 def test_a_comment_stands_above_the_regime_and_takes_the_place_of_the_last_one():
-    once = edited(FLOW, [Note(("regimes", 0), "tuned ", "a1")])
+    once = edited(FLOW, [Note(("regimes", 0), "tuned a1", TUNED)])
     assert once == FLOW.replace("  - {name: decode", "  # tuned a1\n  - {name: decode")
-    assert edited(once, [Note(("regimes", 0), "tuned ", "b2")]) == once.replace("a1", "b2")
+    assert edited(once, [Note(("regimes", 0), "tuned b2", TUNED)]) == once.replace("a1", "b2")
 
 
 def test_an_item_is_copied_without_the_comment_behind_it():
@@ -94,7 +96,7 @@ def test_what_is_not_there_is_told():
         edited(FLOW, [Drop(("regimes", 0, "tile", "BLOCK_M"))])
     with pytest.raises(EditError, match="kgen is no mapping and has no x"):
         edited(FLOW, [Put(("kgen", "x"), 1)])
-    with pytest.raises(EditError, match="the text is no YAML: "):
+    with pytest.raises(EditError, match="ruamel.yaml cannot read it: "):
         edited("a: [1", [])
 
 
@@ -102,6 +104,52 @@ def test_a_text_that_would_read_otherwise_is_refused():
     shared = "regimes:\n  - &one {launch: {num_warps: 8}}\n  - *one\n"
     with pytest.raises(EditError, match="does not read as the old one"):
         edited(shared, [Put(WARPS, 4)])
+
+
+def test_lines_end_as_those_of_the_text():
+    changes = [
+        *(Copy(("regimes", 0)), Put(("regimes", 0, "name"), "first")),
+        *(Put(("regimes", 0, "tile", "BLOCK_D"), 64), Drop(("regimes", 1, "launch", "num_warps"))),
+        Note(("regimes", 1), "tuned a1", TUNED),
+    ]
+    for text in (FLOW, BLOCK):
+        windows = edited(text.replace("\n", "\r\n"), changes)
+        assert windows == edited(text, changes).replace("\n", "\r\n")
+
+
+def test_a_value_that_stands_there_keeps_its_quotes():
+    for value in ("'Q == 1'", '"Q == 1"', "Q  ==\n    1"):
+        text = FLOW.replace("Q == 1", value)
+        when = data(text)["regimes"][0]["when"]
+        assert edited(text, [Put(("regimes", 0, "when"), when)]) == text
+
+
+@pytest.mark.parametrize("style", [">-\n      Q\n      == 1\n", "|\n      Q == 1\n\n"])
+def test_a_block_of_text_gives_way_to_a_value(style):
+    text = BLOCK.replace("    tile:", f"    when: {style}    # keys\n    tile:")
+    changed = edited(text, [Put(("regimes", 0, "when"), "B == 1")])
+    assert changed == BLOCK.replace(
+        "    tile:", f"    when: B == 1\n{'' if '>' in style else chr(10)}    # keys\n    tile:"
+    )
+
+
+def test_a_tab_before_a_comment_is_kept():
+    text = BLOCK.replace("  # keys", "\t#\tkeys")
+    assert edited(text, [Put(WARPS, 4)]) == text.replace("num_warps: 8", "num_warps: 4")
+
+
+def test_an_anchor_that_is_copied_says_nothing(recwarn):
+    text = FLOW.replace("launch: {", "launch: &own {")
+    assert edited(text, [Copy(("regimes", 0))]).count("&own {num_warps: 8}") == 2
+    assert not recwarn.list
+
+
+def test_comments_of_others_stay_and_all_old_ones_go():
+    above = "  # tuned a1\n  # why\n  # tuned by hand\n  # tuned b2\n"
+    text = FLOW.replace("  - {name: decode", above + "  - {name: decode")
+    changed = edited(text, [Note(("regimes", 0), "tuned c3", TUNED)])
+    left = "  # why\n  # tuned by hand\n  # tuned c3\n"
+    assert changed == FLOW.replace("  - {name: decode", left + "  - {name: decode")
 
 
 NAMES = st.sampled_from(["BLOCK_N", "num_warps", "waves", "aligned"])
@@ -134,7 +182,7 @@ def texts(draw) -> str:
 @given(texts(), NAMES, VALUES, st.data())
 def test_comments_and_all_other_lines_are_kept(text, name, value, drawn):
     index = drawn.draw(st.integers(0, len(data(text)) - 1))
-    changed = edited(text, [Put((index, "tile", name), value), Note((index,), "tuned ", "id")])
+    changed = edited(text, [Put((index, "tile", name), value), Note((index,), "tuned id", TUNED)])
     assert data(changed)[index]["tile"][name] == value
     left = changed.replace("# tuned id\n", "", 1).split("\n")
     before = text.split("\n")
