@@ -99,8 +99,12 @@ class Scales(Model):
     softmax: Annotated[
         str | int | float, *checked(_softmax_scale, {"type": ["number", "string"]})
     ] = Field("1/sqrt(D)", description="The factor of scores before the softmax.")
-    k: Literal["none", "per_tensor"] = Field("none", description="The scale of cached keys.")
-    v: Literal["none", "per_tensor"] = Field("none", description="The scale of cached values.")
+    k: Literal["none", "per_tensor", "per_head"] = Field(
+        "none", description="The scale of cached keys, one for all or one for each KV head."
+    )
+    v: Literal["none", "per_tensor", "per_head"] = Field(
+        "none", description="The scale of cached values, likewise."
+    )
 
 
 class AttentionNumerics(Numerics):

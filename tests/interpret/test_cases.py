@@ -64,6 +64,7 @@ CASES = [
         for tokens in (2, 5, 8)
     ],
     ("A62 more than 256 splits", FP8, ["regimes.decode.splits={waves: 4, min_chunk: 1, max: 264}", "regimes.decode.tile.BLOCK_N=16", _check(_lengths(4300, Q=1))]),
+    ("A41 scales per head", FP8, ["scales={k: per_head, v: per_head}", "axes.HK={const: 3}", "axes.WINDOW={values: [none, 100]}", _check(_lengths(170, 0, 5, Q=1), _lengths(170, Q=8, WINDOW=100))]),
     ("A45 e5m2", FP8, ["dtypes.kv=fp8_e5m2", "axes.WINDOW={values: [none, 100]}", _check(_lengths(170, 0, 5, Q=1), _lengths(170, Q=8, WINDOW=100))]),
     ("A45 bytes of e4m3", FP8, ["layout.storage=uint8", "axes.WINDOW={values: [none, 100]}", _check(_lengths(170, 0, 5, Q=1), _lengths(170, Q=8, WINDOW=100))]),
     *[(f"A65 pages of {size}", BF16, [f"layout.page_size={size}", "axes.HK={const: 2}", _check(_lengths(size, 130, size + 1))]) for size in (1, 3, 16, 48, 64, 128)],

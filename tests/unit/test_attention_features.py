@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -154,3 +155,42 @@ def test_bytes_that_no_key_needs_are_nan_in_both_formats(rendered):
     assert around[padded.shape[-1] :].unique().tolist() == [attention.NAN_BYTE]
     for kind in ("fp8_e4m3", "fp8_e5m2"):
         assert around[-1:].view(attention.TORCH[kind]).float().isnan().all()
+
+
+# ---------------------------------------------------------------- scales for each KV head
+
+
+def _scaled(k: str, v: str) -> tuple[str, ...]:
+    args = [f"{name}_scale" for name, mode in (("k", k), ("v", v)) if mode != "none"]
+    names = ", ".join(["q", "k_cache", "v_cache", "block_table", "seq_lens", *args])
+    return (f"interface.args=[{names}]", f"scales={{k: {k}, v: {v}}}", "axes.HK={const: 2}")
+
+
+@pytest.mark.parametrize(
+    ("k", "v", "loads"),
+    [
+        ("per_head", "per_head", {"p_k_scale + i_h", "p_v_scale + i_h"}),
+        ("per_head", "none", {"p_k_scale + i_h"}),
+        ("per_tensor", "per_head", {"p_k_scale", "p_v_scale + i_h"}),
+    ],
+)
+def test_a_program_reads_the_scale_of_its_head(rendered, k, v, loads):
+    text = rendered(*_scaled(k, v)).text
+    assert set(re.findall(r"tl.load\((p_[kv]_scale[^)]*)\)", text)) == loads
+    checked = {name for name, mode in (("k", k), ("v", v)) if mode == "per_head"}
+    assert set(re.findall(r'check_shape\("([kv])_scale", \w+, \(HK,\)\)', text)) == checked
+
+
+def test_each_head_has_its_own_scale_in_the_reference(rendered):
+    problem = rendered(*_scaled("per_head", "per_head")).manifest["problem"]
+    case, arguments = _inputs(problem, [40, 3])
+    assert arguments["k_scale"].tolist() == [0.5, 1.0]
+    assert arguments["v_scale"].tolist() == [2.0, 4.0]
+    found = attention.expected(problem, case, arguments)["out"].values
+    for head in (0, 1):
+        one = {name: arguments[f"{name}_scale"][head].expand(2) for name in ("k", "v")}
+        same = {**arguments, "k_scale": one["k"], "v_scale": one["v"]}
+        rows = slice(8 * head, 8 * head + 8)
+        alone = attention.expected(problem, case, same)["out"].values
+        assert torch.equal(found[:, :, rows], alone[:, :, rows])
+        assert not torch.equal(found, alone)

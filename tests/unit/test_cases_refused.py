@@ -41,7 +41,7 @@ REFUSED = [
         ["masking.softcap=50.0"],
         "does not cover masking.softcap: 50.0",
     ),
-    ("A41 scales per head", ATTENTION, ["scales.k=per_head"], "allowed: `none`, `per_tensor`"),
+    ("A41 scales per token", ATTENTION, ["scales.k=per_token"], "`per_head`, `per_tensor`"),
     ("A45 bytes that are no numbers", ATTENTION, ["dtypes.kv=uint8"], "`fp8_e4m3`, `fp8_e5m2`"),
     (
         "A45 bytes of a wider type",

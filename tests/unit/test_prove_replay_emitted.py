@@ -33,6 +33,7 @@ FILES = (
     "attention/gqa7_bf16_page64",
     "attention/gqa4_bf16_hnd",
     "attention/gqa4_e5m2_bytes",
+    "attention/gqa4_e4m3_head_scales",
     "norm/rms_4096",
     "norm/rms_odd",
 )

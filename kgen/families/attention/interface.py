@@ -63,9 +63,10 @@ def _tensors(spec: Spec) -> tuple[Tensor, ...]:
         Tensor("seq_lens", "seq_lens", "int32", (Dim("b", "B"),), "input", "live tokens"),
     ]
     for name, mode in (("k_scale", scales.k), ("v_scale", scales.v)):
-        if mode == "per_tensor":
+        if mode != "none":
+            each = (Dim("h", "HK"),) if mode == "per_head" else ()
             what = f"factor of every stored {'key' if name == 'k_scale' else 'value'}"
-            found.append(Tensor(name, name, "fp32", (), "input", what))
+            found.append(Tensor(name, name, "fp32", each, "input", what))
     found.append(Tensor("out", "out", dtypes.out, (*rows, Dim("d", "D")), "output", "attention"))
     if document.interface.lse != "none":
         base = {"base_2": "2", "base_e": "e"}[document.interface.lse]
@@ -218,6 +219,9 @@ def _context(spec: Spec) -> Mapping[str, Any]:
         "operand": TRITON[used],
         "operand_name": used,
         "cast": operand_of_tile(spec),
+        "per_head": tuple(
+            name for name in ("k", "v") if getattr(document.scales, name) == "per_head"
+        ),
         "cast_query": document.dtypes.q != used,
         # fp16 ends at 65504, bf16 does not
         "scaled_query": used == "fp16" and document.dtypes.q == "bf16",

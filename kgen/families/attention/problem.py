@@ -1,7 +1,7 @@
 """Attention in fp64 torch, and the inputs that kernels are tested on.
 
 Tensors: q [B, Q, HK * G, D]; k_cache and v_cache [PAGES, PAGE, HK, D], or as `cache` of the problem orders these; block_table [B, CAP // PAGE] int32; seq_lens
-[B] int32; k_scale and v_scale one fp32 element; out [B, Q, HK * G, D]; lse [B, Q, HK * G] fp32.
+[B] int32; k_scale and v_scale fp32, one element or [HK]; out [B, Q, HK * G, D]; lse [B, Q, HK * G] fp32.
 
 Whatever a kernel must not use is poisoned: slots and pages that no row of the request sees hold NaN, table entries
 past the live length hold ids far outside the cache.
@@ -258,12 +258,17 @@ def inputs(
         "v_cache": _cache(problem, shape, table, generator),
         "block_table": _strange(shape, table),
         "seq_lens": torch.tensor(shape.lengths, dtype=torch.int32),
-        "k_scale": torch.tensor([K_SCALE]),
-        "v_scale": torch.tensor([V_SCALE]),
+        "k_scale": K_SCALE * _steps(problem["scales"]["k"], shape),
+        "v_scale": V_SCALE * _steps(problem["scales"]["v"], shape),
         "window": shape.window,
     }
     used = {name: found[name] for name in problem["arguments"]}
     return {name: _lay_out(value, name, case.layout, device) for name, value in used.items()}
+
+
+def _steps(mode: str, shape: Shape) -> torch.Tensor:
+    """One for all heads, or another power of two for each of up to four in turn."""
+    return 2.0 ** (torch.arange(shape.heads if mode == "per_head" else 1) % 4)
 
 
 def _queries(shape: Shape, dtype: str, layout: str, generator: torch.Generator) -> torch.Tensor:
@@ -381,6 +386,12 @@ def expected(
     return {name: found[name] for name in problem["returns"]}
 
 
+def _scale_of_rows(name: str, shape: Shape, arguments: Mapping[str, Any]) -> torch.Tensor:
+    """The factor of each query head's cache, [HK * G, 1] in fp64; 1 where there is no such argument."""
+    given = arguments.get(name, torch.ones(1)).double().to(arguments["q"].device)
+    return given.expand(shape.heads).repeat_interleave(shape.group)[:, None]
+
+
 def _attend(
     problem: Mapping[str, Any], shape: Shape, arguments: Mapping[str, Any]
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
@@ -389,9 +400,8 @@ def _attend(
     by_token = [problem.get("cache", BY_TOKEN).index(name) for name in BY_TOKEN]
     caches = [arguments[name].permute(by_token) for name in ("k_cache", "v_cache")]
     table = arguments["block_table"].long()
-    k_scale = arguments["k_scale"].item() if "k_scale" in arguments else 1.0
-    v_scale = arguments["v_scale"].item() if "v_scale" in arguments else 1.0
-    scale = problem["softmax"] * k_scale
+    scale = problem["softmax"] * _scale_of_rows("k_scale", shape, arguments)
+    v_scale = _scale_of_rows("v_scale", shape, arguments)
     out, spread = torch.zeros_like(q), torch.zeros_like(q)
     lse = torch.full(q.shape[:-1], -math.inf, dtype=torch.float64, device=q.device)
     score_error = torch.zeros((*q.shape[:-1], 1), dtype=torch.float64, device=q.device)

@@ -119,14 +119,18 @@ def _attention_arguments(
     extents = _cache(problem, sizes, pages)
     cache, names = tuple(extents.values()), tuple(extents)
     width = (sizes["B"], sizes["CAP"] // problem["page"])
+    scales = {
+        name: (sizes["HK"] if mode == "per_head" else 1,)
+        for name, mode in problem["scales"].items()
+    }
     tensors: dict[str, HostTensor | int | None] = {
         "q": _tensor("q", dtypes["q"], rows, "bthd", gap),
         "k_cache": _tensor("k_cache", stored, cache, names, gap),
         "v_cache": _tensor("v_cache", stored, cache, names, gap),
         "block_table": _tensor("block_table", "int32", width, ("b", "page"), gap, table),
         "seq_lens": _tensor("seq_lens", "int32", (sizes["B"],), "b", gap, lengths),
-        "k_scale": _tensor("k_scale", "fp32", (1,), "i", 0),
-        "v_scale": _tensor("v_scale", "fp32", (1,), "i", 0),
+        "k_scale": _tensor("k_scale", "fp32", scales["k"], "h", 0),
+        "v_scale": _tensor("v_scale", "fp32", scales["v"], "h", 0),
         "window": sizes.get("WINDOW"),
     }
     return {name: tensors[name] for name in problem["arguments"]}
