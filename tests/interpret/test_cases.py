@@ -78,8 +78,21 @@ CASES = [
 ]  # fmt: skip
 
 
+# one of a kind is tried at every change, its neighbours where slow tests run
+NEIGHBOURS = {
+    *("A15 2 heads in groups of 6", "A15 1 heads in groups of 5", "A15 1 heads in groups of 12"),
+    *("A17 head dimension 96", "A17 head dimension 160", "A17 head dimension 192"),
+    *("A26 window 15", "A26 window 64", "A40 scales with one split", "A52 a group of 24"),
+    *("A54 2 tokens see each other causally", "A54 8 tokens see each other causally"),
+}
+
+
 @pytest.mark.parametrize(
-    ("spec", "overrides"), [row[1:] for row in CASES], ids=[row[0] for row in CASES]
+    ("spec", "overrides"),
+    [
+        pytest.param(*row[1:], id=row[0], marks=pytest.mark.full if row[0] in NEIGHBOURS else ())
+        for row in CASES
+    ],
 )
 def test_it_comes_out_right(root: Path, tmp_path: Path, spec: str, overrides: list[str]):
     made = make(load(root / spec, ["workloads.bench=[]", *overrides]), Templates())
