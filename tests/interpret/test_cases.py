@@ -82,7 +82,8 @@ CASES = [
 NEIGHBOURS = {
     *("A15 2 heads in groups of 6", "A15 1 heads in groups of 5", "A15 1 heads in groups of 12"),
     *("A17 head dimension 96", "A17 head dimension 160", "A17 head dimension 192"),
-    *("A26 window 15", "A26 window 64", "A40 scales with one split", "A52 a group of 24"),
+    *("A62 more than 256 splits", "A52 a group of 40"),
+    *("A26 window 15", "A26 window 64", "A40 scales with one split"),
     *("A54 2 tokens see each other causally", "A54 8 tokens see each other causally"),
 }
 

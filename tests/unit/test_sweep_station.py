@@ -32,6 +32,7 @@ def test_a_trial_has_the_medians_of_both_files_by_round(station):
     assert ratios == pytest.approx([2.0] * 2)
 
 
+@pytest.mark.full
 def test_the_anchor_stays_captured_while_candidates_come_and_go(station, monkeypatch):
     base = toy("base")
     begun = []
