@@ -37,6 +37,7 @@ ROUNDS = ((3, 40), (5, 80), (8, 400), (12, 1500), (MAX_DEPTH, 1 << 30))
 """Depths that are tried in turn, and the most steps for each."""
 MAX_TRIED = 2
 POINTS = 2
+"""Tries at points at which goals are tested."""
 NONE_GONE: frozenset[int] = frozenset()
 TRIVIAL, BOUNDED, ASSUMED = Trivial(), Bounded(), Assumed()
 

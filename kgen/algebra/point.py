@@ -54,13 +54,8 @@ def find_point(
 
     The point has a value for every free variable that `formula` or `also` depends on.
     """
-    wanted = space.concrete_formula(formula)
-    sampler = _Sampler(space, wanted, [space.concrete(poly) for poly in also])
-    chance = random.Random(seed)
-    for number in range(tries):
-        drawn = sampler.attempt(number, chance)
-        if drawn is not None:
-            return sampler.point(sampler.simplified(drawn))
+    for sampler, drawn in _draws(space, formula, also, tries, seed):
+        return sampler.point(sampler.simplified(drawn))
     return None
 
 
@@ -71,13 +66,8 @@ def some_points(
 
     Each has a value for every free variable that `formula` or `also` depends on.
     """
-    wanted = space.concrete_formula(formula)
-    sampler = _Sampler(space, wanted, [space.concrete(poly) for poly in also])
-    chance = random.Random(seed)
-    for number in range(tries):
-        drawn = sampler.attempt(number, chance)
-        if drawn is not None:
-            yield Valuation(space, drawn.values, drawn.tables)
+    for _, drawn in _draws(space, formula, also, tries, seed):
+        yield Valuation(space, drawn.values, drawn.tables)
 
 
 def holds_at(space: Space, formula: Formula, point: Point) -> bool | None:
@@ -95,6 +85,18 @@ class _Drawn:
 
     values: Mapping[int, int]
     tables: Mapping[tuple[str, int], int]
+
+
+def _draws(
+    space: Space, formula: Formula, also: Iterable[Poly], tries: int, seed: int
+) -> Iterator[tuple[_Sampler, _Drawn]]:
+    """What each try finds that finds something, with the sampler that drew it."""
+    sampler = _Sampler(space, space.concrete_formula(formula), [space.concrete(p) for p in also])
+    chance = random.Random(seed)
+    for number in range(tries):
+        drawn = sampler.attempt(number, chance)
+        if drawn is not None:
+            yield sampler, drawn
 
 
 class _Sampler:

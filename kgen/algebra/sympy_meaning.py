@@ -51,9 +51,8 @@ class Meaning:
                 sympy.Mul(coefficient, *map(self._factor, monomial))
                 for monomial, coefficient in poly.terms.items()
             ]
-            self._exprs[poly] = sympy.Add(
-                *products
-            )  # of products of symbols: expanded as it stands
+            # a sum of products of symbols is expanded as it stands
+            self._exprs[poly] = sympy.Add(*products)
         return self._exprs[poly]
 
     def claim(self, formula: logic.Formula) -> Claim:
