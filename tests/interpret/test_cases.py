@@ -57,6 +57,11 @@ CASES = [
         for width in (1, 15, 16, 17, 64)
     ],
     ("A27 a window that begins within page and tile", GROUPS, ["layout.page_size=16", "axes.HK={const: 1}", _check(_lengths(1000, Q=1, WINDOW=100), _lengths(1000, Q=3, WINDOW=100))]),
+    *[
+        (f"A38 scores of {size} with a softcap", BF16, ["axes.HK={const: 2}", "masking.softcap=50.0", f"scales.softmax={scale}", _check(_lengths(140, 0, 5))])
+        for size, scale in ((50, 1.0), (5000, 150.0), (10000, 300.0))
+    ],
+    ("A38 softcap, window, scales and several tokens", FP8, ["masking.softcap=5.0", "axes.WINDOW={values: [none, 100]}", _check(_lengths(170, 0, 5, Q=1), _lengths(170, Q=8, WINDOW=100))]),
     ("A40 scales with one split", FP8, ["regimes.decode.splits.max=1", _check(_lengths(700, Q=1))]),
     ("A40 scales with eight splits", FP8, ["regimes.decode.splits={min_chunk: 64, max: 8}", _check(_lengths(700, Q=1))]),
     *[
@@ -83,6 +88,8 @@ NEIGHBOURS = {
     *("A15 2 heads in groups of 6", "A15 1 heads in groups of 5", "A15 1 heads in groups of 12"),
     *("A17 head dimension 96", "A17 head dimension 160", "A17 head dimension 192"),
     *("A62 more than 256 splits", "A52 a group of 40"),
+    *("A38 scores of 50 with a softcap", "A38 scores of 10000 with a softcap"),
+    "A38 softcap, window, scales and several tokens",
     *("A26 window 15", "A26 window 64", "A40 scales with one split"),
     *("A54 2 tokens see each other causally", "A54 8 tokens see each other causally"),
 }

@@ -36,10 +36,10 @@ REFUSED = [
         "KG409",
     ),
     (
-        "A38 softcap that overflows",
+        "A38 softcap beyond what fp32 computes",
         ATTENTION,
-        ["masking.softcap=50.0"],
-        "does not cover masking.softcap: 50.0",
+        ["masking.softcap=5000.0"],
+        "KG440: a softcap of 5000.0 is outside",
     ),
     ("A41 scales per token", ATTENTION, ["scales.k=per_token"], "`per_head`, `per_tensor`"),
     ("A45 bytes that are no numbers", ATTENTION, ["dtypes.kv=uint8"], "`fp8_e4m3`, `fp8_e5m2`"),

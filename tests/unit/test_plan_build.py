@@ -159,7 +159,8 @@ def test_a_fallback_that_serves_nothing_outside_keeps_to_the_declared_axes(plan)
             "KG409: variant split_k does not cover masking.sinks: true",
             "it covers false",
         ),
-        (["masking.softcap=30.0"], "does not cover masking.softcap: 30.0", "it covers none"),
+        (["masking.softcap=1025.0"], "KG440: a softcap of 1025.0", "from 1/1024 to 1024, or none"),
+        (["masking.softcap=0.0009"], "KG440: a softcap of 0.0009", "from 1/1024 to 1024, or none"),
         (["masking.causal=false"], "does not cover masking.causal: false", "it covers true"),
         (["dtypes.q=fp32"], "does not cover dtypes.q: fp32", "it covers bf16, fp16"),
         (

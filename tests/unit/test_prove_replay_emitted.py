@@ -34,6 +34,7 @@ FILES = (
     "attention/gqa4_bf16_hnd",
     "attention/gqa4_e5m2_bytes",
     "attention/gqa4_e4m3_head_scales",
+    "attention/gqa4_e4m3_softcap",
     "norm/rms_4096",
     "norm/rms_odd",
 )

@@ -12,7 +12,7 @@
 # devices h200; targets sm_90
 # written by kgen 0.1.0 from gqa4_bf16_hnd.yaml
 # spec 9cc556f5c165640b11b5d5bd7a71a8c2d136a65319ebeaf4140f775637f45182
-# templates 316643ca9c099f39055609dfec654731b8e6aafe92e9030255d40e8eb95b4de4
+# templates 7e93f93ccd65163e4f793d8dcc1632249c5b91e3dede1f9ca262473c4478775c
 
 import torch
 import triton

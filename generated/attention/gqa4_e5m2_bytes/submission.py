@@ -12,7 +12,7 @@
 # devices h200; targets sm_90
 # written by kgen 0.1.0 from gqa4_e5m2_bytes.yaml
 # spec a08639b03a67069c4b4d3c978e6872d1054d1ee0e92bff1a86cd32b026eb730a
-# templates 316643ca9c099f39055609dfec654731b8e6aafe92e9030255d40e8eb95b4de4
+# templates 7e93f93ccd65163e4f793d8dcc1632249c5b91e3dede1f9ca262473c4478775c
 
 import torch
 import triton

@@ -14,7 +14,7 @@
 # devices h200; targets sm_90, sm_80
 # written by kgen 0.1.0 from gqa7_bf16_page64.yaml
 # spec 0450c55a4857b2011fc9648c9fb06f50558e4535cdbbed02a8d86fc33a7777d4
-# templates 316643ca9c099f39055609dfec654731b8e6aafe92e9030255d40e8eb95b4de4
+# templates 7e93f93ccd65163e4f793d8dcc1632249c5b91e3dede1f9ca262473c4478775c
 
 import torch
 import triton

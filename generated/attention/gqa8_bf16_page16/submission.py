@@ -14,7 +14,7 @@
 # devices h200; targets sm_90
 # written by kgen 0.1.0 from gqa8_bf16_page16.yaml
 # spec ed36f0f3e7eed901fd1b7eb98a2f4b306e0b3803867f2fbaea7cb24eae1bb699
-# templates 316643ca9c099f39055609dfec654731b8e6aafe92e9030255d40e8eb95b4de4
+# templates 7e93f93ccd65163e4f793d8dcc1632249c5b91e3dede1f9ca262473c4478775c
 
 import torch
 import triton

@@ -20,6 +20,7 @@ from kgen.families.attention.cache import (
     operand_of_tile,
     stored,
 )
+from kgen.families.attention.scores import check_scores, modifications
 from kgen.families.model import (
     Accesses,
     Binding,
@@ -100,6 +101,7 @@ def _constants(spec: Spec) -> Mapping[str, tuple[Value, str]]:
     found: dict[str, tuple[Value, str]] = {
         "PAGE": (document.layout.page_size, "tokens of a page"),
         "SM_SCALE_LOG2": (softmax * math.log2(math.e), "softmax scale times log2 e"),
+        "SOFTCAP": (document.masking.softcap, "bound of scores"),
         "HAS_WINDOW": (int(document.masking.window is not None), "a sliding window may be set"),
         "MANY_TOKENS": (int(not single), "a request may have more than one query token"),
     }
@@ -120,7 +122,7 @@ def _features(spec: Spec) -> Mapping[str, Value]:
         "dtypes.out": document.dtypes.out,
         "masking.causal": document.masking.causal,
         "masking.sinks": document.masking.sinks,
-        "masking.softcap": "none" if document.masking.softcap is None else document.masking.softcap,
+        "masking.softcap": "none" if document.masking.softcap is None else "number",
         "scales.k": document.scales.k,
         "scales.v": document.scales.v,
         "interface.lse": document.interface.lse,
@@ -153,7 +155,7 @@ def _check(spec: Spec) -> list[Diagnostic]:
                     hint="add window to interface.args, or give the axis a single value",
                 )
             )
-    found += _check_sizes(spec)
+    found += [*_check_sizes(spec), *check_scores(spec)]
     if operand(spec) == "bf16" and document.dtypes.kv == "fp16":
         found.append(
             spec.diagnostic(
@@ -226,6 +228,8 @@ def _context(spec: Spec) -> Mapping[str, Any]:
         # fp16 ends at 65504, bf16 does not
         "scaled_query": used == "fp16" and document.dtypes.q == "bf16",
         "lse": document.interface.lse,
+        "softcap": document.masking.softcap is not None,
+        "log2_e": math.log2(math.e),
     }
 
 
@@ -244,6 +248,7 @@ def _problem(spec: Spec) -> Mapping[str, Any]:
         "lse": document.interface.lse,
         "tolerance": document.numerics.tolerance,
         **departures(spec),
+        **modifications(spec),
     }
 
 
@@ -274,6 +279,7 @@ FAMILY = Family(
     keys={
         "PAGE": "layout.page_size",
         "SM_SCALE_LOG2": "scales.softmax",
+        "SOFTCAP": "masking.softcap",
         "HAS_WINDOW": "masking.window",
         "MANY_TOKENS": "axes.Q",
         "KV_BYTES": "dtypes.kv",

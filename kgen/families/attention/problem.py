@@ -364,11 +364,11 @@ def _within(value: torch.Tensor, wide: list[int], start: int) -> torch.Tensor:
 def expected(
     problem: Mapping[str, Any], case: Case, arguments: Mapping[str, Any]
 ) -> dict[str, Expected]:
-    """softmax(q k^T * scale * k_scale, masked) v * v_scale in fp64, and how far rounding may take a kernel from it.
+    """softmax(cap(q k^T * scale * k_scale), masked) v * v_scale in fp64, and how far rounding may take a kernel from it.
 
     The error of an output is that of P rounded to the operand type, independent from key to key, so that it grows
     with sqrt(sum p^2 v^2); of the scores, accumulated in fp32 over D products, so that p is off by their absolute
-    error; and of one rounding to the output type.
+    error, of which a softcap leaves the less, the nearer they are to it; and of one rounding to the output type.
     """
     shape = _shape(problem, case)
     out, lse, spread, score_error = _attend(problem, shape, arguments)
@@ -424,12 +424,22 @@ def _attend(
         )
         query = q[request, row]
         scores = torch.einsum("hd,nhd->hn", query, k) * scale
-        magnitude = torch.einsum("hd,nhd->hn", query.abs(), k.abs()) * scale
+        error = 4 * unit * torch.einsum("hd,nhd->hn", query.abs(), k.abs()) * scale
+        if "softcap" in problem:
+            scores, error = _capped(scores, error, problem["softcap"])
         p = scores.softmax(-1)
         out[request, row] = torch.einsum("hn,nhd->hd", p, v) * v_scale
         spread[request, row] = torch.einsum("hn,nhd->hd", p**2, v**2).sqrt() * v_scale
         lse[request, row] = scores.logsumexp(-1)
-        score_error[request, row] = 4 * unit * magnitude.amax(-1, keepdim=True)
+        score_error[request, row] = error.amax(-1, keepdim=True)
     if problem["lse"] == "base_2":
         lse = lse / math.log(2.0)
     return out, lse, spread, score_error
+
+
+def _capped(
+    scores: torch.Tensor, error: torch.Tensor, cap: float
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Capped scores, and their error: what is left of it where the cap is steepest, and that of the cap in fp32."""
+    steepest = 1 - torch.tanh((scores.abs() - error).clamp(min=0) / cap) ** 2
+    return cap * torch.tanh(scores / cap), error * steepest + cap * 2.0**-21
