@@ -81,9 +81,12 @@ def layers_of(scope: Scope, cases: tuple[Case, ...]) -> Layers:
                 f"{name} of variant {scope.variant.variant} is computed in two ways within one kernel text",
                 hint=f"add the condition of {name} to `labels`",
             )
-        folded = tidy(fold(substitute(ways.pop(), inlined), numbers))
+        way = ways.pop()
+        folded = tidy(fold(substitute(way, inlined), numbers))
         whole = fold(folded, scope.named)
-        if is_literal(whole):
+        if isinstance(way, Name) and way.id in scope.named:
+            inlined[name] = way
+        elif is_literal(whole):
             numbers[name] = evaluate(whole, {})
         elif isinstance(folded, Name):
             inlined[name] = folded

@@ -161,7 +161,7 @@ SPEC = AttentionSpec
 
 def check(draft: Draft, origin: Origin) -> Iterator[Diagnostic]:
     """What an attention spec asks of its axes."""
-    for name in ("HK", "G", "D"):
+    for name in ("HK", "G", "D", "DV"):
         yield from _constant(draft, origin, name)
     for name in ("B", "Q", "PAGES", "CAP"):
         yield from draft.check_size(origin, name)

@@ -25,6 +25,7 @@ REST = (
     *("attention/gqa8_bf16_page16", "attention/gqa8_fp8_page64", "attention/gqa7_bf16_page64"),
     *("attention/gqa4_bf16_hnd", "attention/gqa4_e5m2_bytes", "attention/gqa4_e4m3_head_scales"),
     "attention/gqa4_e4m3_softcap",
+    "attention/mha_dqk192_dv128",
 )
 ALL = (*QUICK, *(pytest.param(name, marks=pytest.mark.full) for name in REST))
 

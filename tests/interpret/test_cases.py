@@ -20,6 +20,7 @@ from kgen.plan.templates import Templates
 from kgen.spec import load
 
 FP8, BF16 = "specs/attention/gqa8_fp8_page1.yaml", "specs/attention/gqa8_bf16_page16.yaml"
+UNEVEN = "specs/attention/mha_dqk192_dv128.yaml"
 GROUPS, NORM = "specs/attention/gqa7_bf16_page64.yaml", "specs/norm/rms_odd.yaml"
 
 
@@ -51,6 +52,10 @@ CASES = [
     *[
         (f"A17 head dimension {size}", GROUPS, [f"axes.D={{const: {size}}}", "axes.HK={const: 1}", _check(_lengths(70, 3, Q=1))])
         for size in (96, 112, 160, 192)
+    ],
+    *[
+        (f"A18 keys of {keys} columns and values of {values}", UNEVEN, [f"axes.D={{const: {keys}}}", f"axes.DV={{const: {values}}}", "axes.HK={const: 2}", _check(_lengths(70, 3, Q=1), _lengths(70, 3, Q=4))])
+        for keys, values in ((192, 128), (80, 96), (64, 192))
     ],
     *[
         (f"A26 window {width}", GROUPS, ["axes.HK={const: 1}", f"axes.WINDOW={{values: [none, {width}]}}", _check(*(_lengths(n, WINDOW=width, Q=1) for n in (width - 1, width, width + 1, width + 64)))])
@@ -87,6 +92,7 @@ CASES = [
 NEIGHBOURS = {
     *("A15 2 heads in groups of 6", "A15 1 heads in groups of 5", "A15 1 heads in groups of 12"),
     *("A17 head dimension 96", "A17 head dimension 160", "A17 head dimension 192"),
+    *("A18 keys of 64 columns and values of 192", "A18 keys of 192 columns and values of 128"),
     *("A62 more than 256 splits", "A52 a group of 40"),
     *("A38 scores of 50 with a softcap", "A38 scores of 10000 with a softcap"),
     "A38 softcap, window, scales and several tokens",

@@ -18,12 +18,6 @@ NORM = "specs/norm/rms_4096.yaml"
 
 REFUSED = [
     (
-        "A18 key and value heads of different size",
-        ATTENTION,
-        ["axes.DV={const: 64}", "interface.returns=[out, dv]"],
-        "KG405",
-    ),
-    (
         "A29 sink counted per split",
         ATTENTION,
         ["masking.sinks=true"],

@@ -35,6 +35,7 @@ FILES = (
     "attention/gqa4_e5m2_bytes",
     "attention/gqa4_e4m3_head_scales",
     "attention/gqa4_e4m3_softcap",
+    "attention/mha_dqk192_dv128",
     "norm/rms_4096",
     "norm/rms_odd",
 )

@@ -12,7 +12,7 @@
 # devices h200; targets sm_90
 # written by kgen 0.1.0 from gqa4_bf16_hnd.yaml
 # spec 9cc556f5c165640b11b5d5bd7a71a8c2d136a65319ebeaf4140f775637f45182
-# templates 7e93f93ccd65163e4f793d8dcc1632249c5b91e3dede1f9ca262473c4478775c
+# templates b60168b75ebf93d42e2bf897496a065037d7a00e3caf6409669ac2f93e7aca36
 
 import torch
 import triton

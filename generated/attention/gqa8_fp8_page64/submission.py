@@ -13,7 +13,7 @@
 # devices h200; targets sm_90
 # written by kgen 0.1.0 from gqa8_fp8_page64.yaml
 # spec 26ef1dfd8df160ba37101cee3a19bfd0cad95dd93a8ead6b57132d4897061dd3
-# templates 7e93f93ccd65163e4f793d8dcc1632249c5b91e3dede1f9ca262473c4478775c
+# templates b60168b75ebf93d42e2bf897496a065037d7a00e3caf6409669ac2f93e7aca36
 
 import torch
 import triton

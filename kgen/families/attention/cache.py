@@ -27,6 +27,11 @@ def stored(spec: Spec) -> str:
     return document.dtypes.kv if document.layout.storage == "native" else document.layout.storage
 
 
+def value_columns(spec: Spec) -> str:
+    """The axis that says how wide values and outputs are: D, unless the spec has one of their own."""
+    return "DV" if "DV" in spec.axes else "D"
+
+
 def operand(spec: Spec) -> str:
     """The dtype that products are computed from: fp16 for fp8 caches, because it holds each of their values exactly."""
     declared = spec.document.dtypes.operand

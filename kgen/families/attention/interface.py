@@ -1,6 +1,7 @@
 """Attention over a paged cache: tensors, axes, and what a variant may cover.
 
-Sizes: B requests, Q query tokens of each, HK KV heads of G query heads, head dimension D, PAGES pages of PAGE tokens
+Sizes: B requests, Q query tokens of each, HK KV heads of G query heads, head dimension D (DV of values and outputs,
+where the spec has that axis), PAGES pages of PAGE tokens
 in the cache, CAP tokens at most in a request, S live tokens of a request (read on the GPU), the last Q of which are
 the query tokens themselves. WINDOW keys, the token's own included, are visible where a window is set.
 """
@@ -19,6 +20,7 @@ from kgen.families.attention.cache import (
     operand,
     operand_of_tile,
     stored,
+    value_columns,
 )
 from kgen.families.attention.scores import check_scores, modifications
 from kgen.families.model import (
@@ -46,13 +48,12 @@ MOST_KEYS = 2**30
 def _tensors(spec: Spec) -> tuple[Tensor, ...]:
     document = spec.document
     dtypes, scales = document.dtypes, document.scales
-    extents = {"page": "PAGES", "slot": "PAGE", "h": "HK", "d": "D"}
-    cache = tuple(Dim(name, extents[name]) for name in CACHE_DIMS[document.layout.cache])
+    columns = Dim("d", value_columns(spec))
     rows = (Dim("b", "B"), Dim("t", "Q"), Dim("h", "HK * G"))
     found = [
         Tensor("q", "q", dtypes.q, (*rows, Dim("d", "D")), "input", "queries"),
-        Tensor("k_cache", "k", stored(spec), cache, "input", "keys"),
-        Tensor("v_cache", "v", stored(spec), cache, "input", "values"),
+        Tensor("k_cache", "k", stored(spec), _cache_dims(spec, "D"), "input", "keys"),
+        Tensor("v_cache", "v", stored(spec), _cache_dims(spec, columns.extent), "input", "values"),
         Tensor(
             "block_table",
             "block_table",
@@ -68,12 +69,17 @@ def _tensors(spec: Spec) -> tuple[Tensor, ...]:
             each = (Dim("h", "HK"),) if mode == "per_head" else ()
             what = f"factor of every stored {'key' if name == 'k_scale' else 'value'}"
             found.append(Tensor(name, name, "fp32", each, "input", what))
-    found.append(Tensor("out", "out", dtypes.out, (*rows, Dim("d", "D")), "output", "attention"))
+    found.append(Tensor("out", "out", dtypes.out, (*rows, columns), "output", "attention"))
     if document.interface.lse != "none":
         base = {"base_2": "2", "base_e": "e"}[document.interface.lse]
         what = f"logarithm to base {base} of the sum of exponentials, -inf for an empty row"
         found.append(Tensor("lse", "lse", "fp32", rows, "output", what))
     return tuple(found)
+
+
+def _cache_dims(spec: Spec, columns: str) -> tuple[Dim, ...]:
+    extents = {"page": "PAGES", "slot": "PAGE", "h": "HK", "d": columns}
+    return tuple(Dim(name, extents[name]) for name in CACHE_DIMS[spec.document.layout.cache])
 
 
 def _scalars(spec: Spec) -> Mapping[str, str]:
@@ -107,6 +113,8 @@ def _constants(spec: Spec) -> Mapping[str, tuple[Value, str]]:
     }
     if document.masking.window is None:
         found["WINDOW"] = (None, "no sliding window")
+    if "DV" not in axes:
+        found["DV"] = (None, "values are as wide as keys")
     for name, dtype in (("KV", document.dtypes.kv), ("OUT", document.dtypes.out)):
         found[f"{name}_BYTES"] = (1 if dtype.startswith("fp8") else 4 if dtype == "fp32" else 2, "")
     return found
@@ -258,7 +266,8 @@ def _accesses(spec: Spec) -> Accesses:
     Of a request with LIVE tokens, keys and values of positions FIRST to LIVE - 1 are read: those that some query sees.
     """
     first = Chosen("max(LIVE - Q + 1 - WINDOW, 0)", when="WINDOW != none")
-    over = {"b": ("0", "B"), "h": ("0", "HK"), "p": ("FIRST", "LIVE"), "d": ("0", "D")}
+    over = {"b": ("0", "B"), "h": ("0", "HK"), "p": ("FIRST", "LIVE")}
+    columns = {"k_cache": "D", "v_cache": value_columns(spec)}
     page = {"page": Lookup("block_table", ("b", "p // PAGE"))}
     at = {"page": "page", "slot": "p % PAGE", "h": "h", "d": "d"}
     place = tuple(at[name] for name in CACHE_DIMS[spec.document.layout.cache])
@@ -266,7 +275,10 @@ def _accesses(spec: Spec) -> Accesses:
         values={"LENGTH": Lookup("seq_lens", ("b",))},
         let={"LIVE": Chosen("clamp(LENGTH, 0, CAP)"), "FIRST": first},
         contents=(Contents("block_table", "0", "PAGES - 1", "page * PAGE < LIVE"),),
-        reads=tuple(ReadOnce(cache, over, place, page) for cache in ("k_cache", "v_cache")),
+        reads=tuple(
+            ReadOnce(cache, {**over, "d": ("0", extent)}, place, page)
+            for cache, extent in columns.items()
+        ),
     )
 
 

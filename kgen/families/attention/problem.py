@@ -1,7 +1,8 @@
 """Attention in fp64 torch, and the inputs that kernels are tested on.
 
-Tensors: q [B, Q, HK * G, D]; k_cache and v_cache [PAGES, PAGE, HK, D], or as `cache` of the problem orders these; block_table [B, CAP // PAGE] int32; seq_lens
-[B] int32; k_scale and v_scale fp32, one element or [HK]; out [B, Q, HK * G, D]; lse [B, Q, HK * G] fp32.
+Tensors: q [B, Q, HK * G, D]; k_cache [PAGES, PAGE, HK, D] and v_cache [PAGES, PAGE, HK, DV], or as `cache` of the
+problem orders these; block_table [B, CAP // PAGE] int32; seq_lens [B] int32; k_scale and v_scale fp32, one element or
+[HK]; out [B, Q, HK * G, DV]; lse [B, Q, HK * G] fp32. DV is D where the problem has no such axis.
 
 Whatever a kernel must not use is poisoned: slots and pages that no row of the request sees hold NaN, table entries
 past the live length hold ids far outside the cache.
@@ -49,6 +50,7 @@ class Shape:
     heads: int
     group: int
     columns: int
+    value_columns: int
     page: int
     capacity: int
     pages: int
@@ -75,6 +77,7 @@ def _shape(problem: Mapping[str, Any], case: Case) -> Shape:
         heads=axes["HK"],
         group=axes["G"],
         columns=axes["D"],
+        value_columns=axes.get("DV", axes["D"]),
         page=problem["page"],
         capacity=axes["CAP"],
         pages=axes["PAGES"],
@@ -221,18 +224,19 @@ def work(problem: Mapping[str, Any], case: Case) -> Work:
     shape = _shape(problem, case)
     rows = shape.requests * shape.queries * shape.heads * shape.group
     sizes = {name: TORCH[kind].itemsize for name, kind in problem["dtypes"].items()}
-    moved = rows * shape.columns * (sizes["q"] + sizes["out"]) + 4 * shape.requests
+    moved = rows * (shape.columns * sizes["q"] + shape.value_columns * sizes["out"])
+    moved += 4 * shape.requests
     moved += 4 * rows if problem["lse"] != "none" else 0
-    pairs = 0
+    pairs, columns = 0, shape.columns + shape.value_columns
     for request in range(shape.requests):
         live, first = shape.live(request), shape.first(request)
-        moved += 2 * (live - first) * shape.heads * shape.columns * sizes["kv"]
+        moved += (live - first) * shape.heads * columns * sizes["kv"]
         moved += 4 * (-(-live // shape.page) - first // shape.page) if live > first else 0
         for row in range(shape.queries):
             last = live - shape.queries + row
             oldest = 0 if shape.window is None else max(last - shape.window + 1, 0)
             pairs += max(last + 1 - oldest, 0) * shape.heads * shape.group
-    return Work(moved, 4 * pairs * shape.columns)
+    return Work(moved, 2 * pairs * columns)
 
 
 def variations(problem: Mapping[str, Any], case: Case) -> list[Case]:
@@ -254,8 +258,8 @@ def inputs(
     table = _table(shape, generator)
     found: dict[str, torch.Tensor | int | None] = {
         "q": _queries(shape, dtypes["q"], case.layout, generator),
-        "k_cache": _cache(problem, shape, table, generator),
-        "v_cache": _cache(problem, shape, table, generator),
+        "k_cache": _cache(problem, shape, shape.columns, table, generator),
+        "v_cache": _cache(problem, shape, shape.value_columns, table, generator),
         "block_table": _strange(shape, table),
         "seq_lens": torch.tensor(shape.lengths, dtype=torch.int32),
         "k_scale": K_SCALE * _steps(problem["scales"]["k"], shape),
@@ -290,10 +294,14 @@ def _table(shape: Shape, generator: torch.Generator) -> torch.Tensor:
 
 
 def _cache(
-    problem: Mapping[str, Any], shape: Shape, table: torch.Tensor, generator: torch.Generator
+    problem: Mapping[str, Any],
+    shape: Shape,
+    columns: int,
+    table: torch.Tensor,
+    generator: torch.Generator,
 ) -> torch.Tensor:
     """Random tokens where some row sees them, NaN everywhere else."""
-    size = (shape.pages, shape.page, shape.heads, shape.columns)
+    size = (shape.pages, shape.page, shape.heads, columns)
     cache = torch.full(size, math.nan, dtype=torch.float32, device=table.device)
     cache = cache.to(TORCH[problem["dtypes"]["kv"]])
     for request in range(shape.requests):
@@ -402,7 +410,8 @@ def _attend(
     table = arguments["block_table"].long()
     scale = problem["softmax"] * _scale_of_rows("k_scale", shape, arguments)
     v_scale = _scale_of_rows("v_scale", shape, arguments)
-    out, spread = torch.zeros_like(q), torch.zeros_like(q)
+    out = q.new_zeros((*q.shape[:-1], shape.value_columns))
+    spread = torch.zeros_like(out)
     lse = torch.full(q.shape[:-1], -math.inf, dtype=torch.float64, device=q.device)
     score_error = torch.zeros((*q.shape[:-1], 1), dtype=torch.float64, device=q.device)
     # what is left of a product after the casts of q and k: fp16 and bf16 hold their sources, fp32 sums them

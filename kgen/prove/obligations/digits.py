@@ -224,7 +224,17 @@ class Digits:
             raise NotDigits(f"{name} has {len(factors)} digits")
         if any(self._depends(self._seen(factor)) for factor in factors.values()):
             raise NotDigits(f"{name} multiplies digits: {self._engine.text(poly)}")
+        self._drop_zeros(factors)
         return factors, rest
+
+    def _drop_zeros(self, factors: dict[int, Poly]) -> None:
+        """Of digits that count the same, those that are 0 wherever the program touches memory, like the only row of a tile."""
+        counts = list(factors.values())
+        for digit in [digit for digit, factor in factors.items() if counts.count(factor) > 1]:
+            x = Poly.variable(digit)
+            if self._always(conjunction(ge(x, 0), le(x, 0))):
+                del factors[digit]
+                self._settle((digit,), [Poly.of(0)])
 
     def _seen(self, poly: Poly) -> Poly:
         return poly.substitute(self._settled)

@@ -21,6 +21,7 @@ _TYPES = {
     **{"fp8_e4m3": "fp8e4nv", "fp8_e5m2": "fp8e5", "uint8": "u8"},
 }
 _GAP = 16
+_CACHES = ("k_cache", "v_cache")
 _HUGE_GAPS = (1 << 21, 1 << 25, 1 << 27, 3 << 26, 1 << 29)
 """Each puts the stride of another dimension below 2**31 and its product with an index beyond."""
 Axes = Mapping[str, int | None]
@@ -74,15 +75,16 @@ def attention_scene(
     for request, count in enumerate(used):
         table[request, :count] = np.arange(first, first + count)[::-1]
         first += count
-    cache = _cache(problem, sizes, pages)
+    caches = {name: _cache(problem, sizes, pages, name) for name in _CACHES}
     oldest = [_oldest(length, sizes["Q"], window) for length in live]
 
     def reads(instance: Instance) -> tuple[Reads, ...]:
         # a launch of its own combines parts; without one, every tile of rows reads all keys
         per = (0, 1) if len(instance.launches) > 1 else (0, 1, 2)
-        keys = _Keys(table, live, oldest, cache)
-        names = ("k_cache", "v_cache")
-        return tuple(Reads(name, 0, per, keys.elements, keys.name(name)) for name in names)
+        keys = {name: _Keys(table, live, oldest, cache) for name, cache in caches.items()}
+        return tuple(
+            Reads(name, 0, per, own.elements, own.name(name)) for name, own in keys.items()
+        )
 
     arguments = _attention_arguments(problem, sizes, pages, gap, entries(table), entries(given))
     return Scene(f"{_shown(axes)}, lengths {given}", dict(axes), arguments, reads)
@@ -116,8 +118,7 @@ def _attention_arguments(
     dtypes = problem["dtypes"]
     stored = problem.get("stored", dtypes["kv"])
     rows = (sizes["B"], sizes["Q"], sizes["HK"] * sizes["G"], sizes["D"])
-    extents = _cache(problem, sizes, pages)
-    cache, names = tuple(extents.values()), tuple(extents)
+    caches = {name: _cache(problem, sizes, pages, name) for name in _CACHES}
     width = (sizes["B"], sizes["CAP"] // problem["page"])
     scales = {
         name: (sizes["HK"] if mode == "per_head" else 1,)
@@ -125,8 +126,10 @@ def _attention_arguments(
     }
     tensors: dict[str, HostTensor | int | None] = {
         "q": _tensor("q", dtypes["q"], rows, "bthd", gap),
-        "k_cache": _tensor("k_cache", stored, cache, names, gap),
-        "v_cache": _tensor("v_cache", stored, cache, names, gap),
+        **{
+            name: _tensor(name, stored, tuple(extents.values()), tuple(extents), gap)
+            for name, extents in caches.items()
+        },
         "block_table": _tensor("block_table", "int32", width, ("b", "page"), gap, table),
         "seq_lens": _tensor("seq_lens", "int32", (sizes["B"],), "b", gap, lengths),
         "k_scale": _tensor("k_scale", "fp32", scales["k"], "h", 0),
@@ -136,9 +139,10 @@ def _attention_arguments(
     return {name: tensors[name] for name in problem["arguments"]}
 
 
-def _cache(problem: Mapping[str, Any], sizes: Axes, pages: int) -> dict[str, int]:
+def _cache(problem: Mapping[str, Any], sizes: Axes, pages: int, name: str) -> dict[str, int]:
     """The extents of a cache by the names of its dimensions, in their order: tokens first where a problem names none."""
-    extents = {"page": pages, "slot": problem["page"], "h": sizes["HK"], "d": sizes["D"]}
+    columns = sizes["D"] if name == "k_cache" else sizes.get("DV", sizes["D"])
+    extents = {"page": pages, "slot": problem["page"], "h": sizes["HK"], "d": columns}
     return {name: extents[name] for name in problem.get("cache", extents)}
 
 
