@@ -1,4 +1,4 @@
-"""Specs of attention over a paged key/value cache."""
+"""Specs of attention over a key/value cache."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import Field
+from pydantic import Field, WithJsonSchema
 
 from kgen.diagnostics import Diagnostic
 from kgen.expr import SIZE_FUNCTIONS, suggestion
+from kgen.spec.checks import missing_axis
 from kgen.spec.common import Interface, Numerics, Slot, SpecModel
 from kgen.spec.draft import Draft
 from kgen.spec.fields import Model, Softcap, checked
@@ -25,15 +26,19 @@ class AttentionInterface(Interface):
     )
 
 
+_PAGE_SIZE = WithJsonSchema({"type": "integer", "minimum": 1, "maximum": 65536})
+
+
 class Layout(Model):
     """How the cache lies in memory."""
 
-    cache: Literal["paged_nhd", "paged_hnd"] = Field(
-        description="[pages, page size, KV heads, head dimension], or with KV heads before the page size.",
+    cache: Literal["paged_nhd", "paged_hnd", "contiguous_nhd", "contiguous_hnd"] = Field(
+        description="[pages, page size, KV heads, head dimension], or with KV heads before the page size;"
+        " contiguous: requests and their tokens in place of pages and the page size.",
         examples=["paged_nhd"],
     )
-    page_size: Annotated[int, Field(ge=1, le=65536)] = Field(
-        description="Tokens in a page.", examples=[1]
+    page_size: Annotated[Annotated[int, Field(ge=1, le=65536)] | None, _PAGE_SIZE] = Field(
+        None, description="Tokens in a page, where there are pages.", examples=[1]
     )
     storage: Literal["native", "uint8"] = Field(
         "native",
@@ -42,6 +47,11 @@ class Layout(Model):
     table: Literal["block_table"] = Field(
         "block_table", description="[requests, pages of a request] page numbers."
     )
+
+    @property
+    def paged(self) -> bool:
+        """Whether tokens lie in pages that a table lists."""
+        return self.cache.startswith("paged")
 
 
 class AttentionDtypes(Model):
@@ -116,7 +126,7 @@ class AttentionNumerics(Numerics):
 
 
 class AttentionSpec(SpecModel):
-    """A kernel configuration of attention over a paged key/value cache."""
+    """A kernel configuration of attention over a key/value cache."""
 
     REQUIRED_AXES: ClassVar[Mapping[str, str]] = {
         "B": "requests",
@@ -124,7 +134,6 @@ class AttentionSpec(SpecModel):
         "HK": "KV heads",
         "G": "query heads per KV head",
         "D": "head dimension",
-        "PAGES": "pages in the cache",
         "CAP": "tokens a request can hold",
         "S": "live context length, on the GPU only",
     }
@@ -175,6 +184,34 @@ def check(draft: Draft, origin: Origin) -> Iterator[Diagnostic]:
             hint="write `S: {range: [0, CAP], runtime: true}`",
         )
     yield from _window_axis(draft, origin)
+    layout = draft.sections.get("layout")
+    if layout is not None:
+        yield from (_pages if layout.paged else _no_pages)(draft, origin, layout)
+
+
+def _pages(draft: Draft, origin: Origin, layout: Layout) -> Iterator[Diagnostic]:
+    """A paged cache says how large its pages are, and has an axis that counts them."""
+    if layout.page_size is None:
+        message = "the key `page_size` is missing in `layout`"
+        hint = "add `page_size: 1` (Tokens in a page)"
+        yield origin.diagnostic("KG202", message, "layout", hint=hint)
+    if "PAGES" not in draft.known_axes and draft.known_axes:
+        others = set(draft.known_axes) - AttentionSpec.REQUIRED_AXES.keys()
+        yield missing_axis("PAGES", "pages in the cache", others, origin)
+
+
+def _no_pages(draft: Draft, origin: Origin, layout: Layout) -> Iterator[Diagnostic]:
+    """A contiguous cache has nothing that speaks of pages."""
+    keys = [("layout", key) for key in ("page_size", "table") if key in layout.model_fields_set]
+    keys += [("axes", "PAGES")] if "PAGES" in draft.known_axes else []
+    for key in keys:
+        yield origin.diagnostic(
+            "KG460",
+            f"`{key[-1]}` speaks of pages, and a {layout.cache} cache has none",
+            *key,
+            hint="leave it out, or write `cache: paged_nhd`",
+            on_key=True,
+        )
 
 
 def _constant(draft: Draft, origin: Origin, name: str) -> Iterator[Diagnostic]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 from kgen.diagnostics import Diagnostic
 from kgen.expr import nearest, suggestion
@@ -19,16 +19,20 @@ def check_axes(
     if not isinstance(declared, dict):
         return
     for name, meaning in model.REQUIRED_AXES.items():
-        if name in declared:
-            continue
-        close = nearest(name, declared.keys() - model.REQUIRED_AXES.keys())
-        yield origin.diagnostic(
-            "KG211",
-            f"the axis `{name}` ({meaning}) is missing",
-            "axes",
-            hint=f"rename `{close}`" if close else f"add `{name}` to `axes`",
-            on_key=True,
-        )
+        if name not in declared:
+            yield missing_axis(name, meaning, declared.keys() - model.REQUIRED_AXES.keys(), origin)
+
+
+def missing_axis(name: str, meaning: str, others: Collection[str], origin: Origin) -> Diagnostic:
+    """That an axis is missing; one of `others` may be what it was meant to be."""
+    close = nearest(name, others)
+    return origin.diagnostic(
+        "KG211",
+        f"the axis `{name}` ({meaning}) is missing",
+        "axes",
+        hint=f"rename `{close}`" if close else f"add `{name}` to `axes`",
+        on_key=True,
+    )
 
 
 def check_regimes(document: Mapping[str, object], origin: Origin) -> Iterator[Diagnostic]:

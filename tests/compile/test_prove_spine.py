@@ -26,6 +26,7 @@ REST = (
     *("attention/gqa4_bf16_hnd", "attention/gqa4_e5m2_bytes", "attention/gqa4_e4m3_head_scales"),
     "attention/gqa4_e4m3_softcap",
     "attention/mha_dqk192_dv128",
+    "attention/gqa4_bf16_contiguous",
 )
 ALL = (*QUICK, *(pytest.param(name, marks=pytest.mark.full) for name in REST))
 

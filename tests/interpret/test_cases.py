@@ -21,6 +21,7 @@ from kgen.spec import load
 
 FP8, BF16 = "specs/attention/gqa8_fp8_page1.yaml", "specs/attention/gqa8_bf16_page16.yaml"
 UNEVEN = "specs/attention/mha_dqk192_dv128.yaml"
+CONTIGUOUS = "specs/attention/gqa4_bf16_contiguous.yaml"
 GROUPS, NORM = "specs/attention/gqa7_bf16_page64.yaml", "specs/norm/rms_odd.yaml"
 
 
@@ -80,6 +81,8 @@ CASES = [
     *[(f"A65 pages of {size}", BF16, [f"layout.page_size={size}", "axes.HK={const: 2}", _check(_lengths(size, 130, size + 1))]) for size in (1, 3, 16, 48, 64, 128)],
     ("heads before the tokens of a page of 3", BF16, ["layout.cache=paged_hnd", "layout.page_size=3", "axes.HK={const: 2}", _check(_lengths(3, 130, 4))]),
     ("heads before tokens, a window and columns that are no power of two", GROUPS, ["layout.cache=paged_hnd", "layout.page_size=16", "axes.HK={const: 2}", "axes.D={const: 80}", _check(_lengths(170, 5, Q=1, WINDOW=100), _lengths(170, 5, Q=3, WINDOW=100))]),
+    ("a contiguous cache", CONTIGUOUS, [_check(_lengths(65, 0, 130, Q=1), _lengths(3, 66, Q=4))]),
+    ("a contiguous cache, heads before tokens, a window, as FP8", CONTIGUOUS, ["layout.cache=contiguous_hnd", "dtypes.kv=fp8_e4m3", "axes.WINDOW={values: [100]}", "masking.window=WINDOW", _check(_lengths(170, 5, Q=1, WINDOW=100), _lengths(170, 99, Q=4, WINDOW=100))]),
     ("G87 squares beyond fp16", NORM, ["axes.H={values: [4096]}", _check("{T: 2, H: 4096}")]),
     ("G94 a weight of another type", NORM, ["dtypes={x: bf16, weight: fp32, out: bf16}", _check("{T: 3, H: 513}")]),
     ("G105 rows of other lengths", NORM, ["axes.H={values: [1152, 1536, 2560]}", _check("{T: 2, H: {sweep: [1152, 1536, 2560]}}")]),
@@ -97,6 +100,7 @@ NEIGHBOURS = {
     *("A38 scores of 50 with a softcap", "A38 scores of 10000 with a softcap"),
     "A38 softcap, window, scales and several tokens",
     *("A26 window 15", "A26 window 64", "A40 scales with one split"),
+    "a contiguous cache, heads before tokens, a window, as FP8",
     *("A54 2 tokens see each other causally", "A54 8 tokens see each other causally"),
 }
 

@@ -36,6 +36,7 @@ FILES = (
     "attention/gqa4_e4m3_head_scales",
     "attention/gqa4_e4m3_softcap",
     "attention/mha_dqk192_dv128",
+    "attention/gqa4_bf16_contiguous",
     "norm/rms_4096",
     "norm/rms_odd",
 )

@@ -12,7 +12,7 @@
 # devices h200; targets sm_90
 # written by kgen 0.1.0 from gqa4_e4m3_softcap.yaml
 # spec b83851d48ee0865a6756e39563b8f391553d4c2cc327421840b3bddcc85a1377
-# templates b60168b75ebf93d42e2bf897496a065037d7a00e3caf6409669ac2f93e7aca36
+# templates 92c4e759dffe0881b868f5f75aff798b907a981086db820a1affd65a200a0d4a
 
 import torch
 import triton

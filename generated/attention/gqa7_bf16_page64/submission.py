@@ -14,7 +14,7 @@
 # devices h200; targets sm_90, sm_80
 # written by kgen 0.1.0 from gqa7_bf16_page64.yaml
 # spec 0450c55a4857b2011fc9648c9fb06f50558e4535cdbbed02a8d86fc33a7777d4
-# templates b60168b75ebf93d42e2bf897496a065037d7a00e3caf6409669ac2f93e7aca36
+# templates 92c4e759dffe0881b868f5f75aff798b907a981086db820a1affd65a200a0d4a
 
 import torch
 import triton

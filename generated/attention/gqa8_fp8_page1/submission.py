@@ -13,7 +13,7 @@
 # devices h200; targets sm_90
 # written by kgen 0.1.0 from gqa8_fp8_page1.yaml
 # spec 54c3d77a200344abec0c9bebeb0631cdadf7442579a2fd06235aa44470134909
-# templates b60168b75ebf93d42e2bf897496a065037d7a00e3caf6409669ac2f93e7aca36
+# templates 92c4e759dffe0881b868f5f75aff798b907a981086db820a1affd65a200a0d4a
 
 import torch
 import triton

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from kgen.families.model import Dim
+
 if TYPE_CHECKING:
     from kgen.spec import Spec
 
@@ -17,8 +19,23 @@ TRITON: Mapping[str, str] = {
 CACHE_DIMS: Mapping[str, tuple[str, ...]] = {
     "paged_nhd": ("page", "slot", "h", "d"),
     "paged_hnd": ("page", "h", "slot", "d"),
+    "contiguous_nhd": ("b", "slot", "h", "d"),
+    "contiguous_hnd": ("b", "h", "slot", "d"),
 }
 """The order of a cache's dimensions in memory: all that tells the layouts apart, since strides are arguments."""
+
+
+def cache_dims(spec: Spec, columns: str) -> tuple[Dim, ...]:
+    """The dimensions of a cache, in order: a contiguous one has a slot for each token that a request can hold."""
+    layout = spec.document.layout
+    slots = "PAGE" if layout.paged else "CAP"
+    extents = {"b": "B", "page": "PAGES", "slot": slots, "h": "HK", "d": columns}
+    return tuple(Dim(name, extents[name]) for name in CACHE_DIMS[layout.cache])
+
+
+def shape_of(spec: Spec, dim: str) -> str:
+    """Where the entry finds the extent of a cache's dimension."""
+    return f"k_cache.shape[{CACHE_DIMS[spec.document.layout.cache].index(dim)}]"
 
 
 def stored(spec: Spec) -> str:

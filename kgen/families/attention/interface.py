@@ -1,9 +1,8 @@
-"""Attention over a paged cache: tensors, axes, and what a variant may cover.
+"""Attention over a cache: tensors, axes, and what a variant may cover.
 
 Sizes: B requests, Q query tokens of each, HK KV heads of G query heads, head dimension D (DV of values and outputs,
-where the spec has that axis), PAGES pages of PAGE tokens
-in the cache, CAP tokens at most in a request, S live tokens of a request (read on the GPU), the last Q of which are
-the query tokens themselves. WINDOW keys, the token's own included, are visible where a window is set.
+where the spec has that axis), PAGES pages of PAGE tokens in a paged cache, CAP tokens at most in a request, S live tokens
+of a request (read on the GPU), the last Q of which are the query tokens themselves. WINDOW keys, the token's own included, are visible where a window is set.
 """
 
 from __future__ import annotations
@@ -16,9 +15,11 @@ from kgen.expr import evaluate, parse
 from kgen.families.attention.cache import (
     CACHE_DIMS,
     TRITON,
+    cache_dims,
     departures,
     operand,
     operand_of_tile,
+    shape_of,
     stored,
     value_columns,
 )
@@ -48,22 +49,18 @@ MOST_KEYS = 2**30
 def _tensors(spec: Spec) -> tuple[Tensor, ...]:
     document = spec.document
     dtypes, scales = document.dtypes, document.scales
-    columns = Dim("d", value_columns(spec))
     rows = (Dim("b", "B"), Dim("t", "Q"), Dim("h", "HK * G"))
+    columns = Dim("d", value_columns(spec))
     found = [
         Tensor("q", "q", dtypes.q, (*rows, Dim("d", "D")), "input", "queries"),
-        Tensor("k_cache", "k", stored(spec), _cache_dims(spec, "D"), "input", "keys"),
-        Tensor("v_cache", "v", stored(spec), _cache_dims(spec, columns.extent), "input", "values"),
-        Tensor(
-            "block_table",
-            "block_table",
-            "int32",
-            (Dim("b", "B"), Dim("page", "CAP // PAGE")),
-            "input",
-            "page of each run of PAGE tokens; entries past the live length may be anything",
-        ),
-        Tensor("seq_lens", "seq_lens", "int32", (Dim("b", "B"),), "input", "live tokens"),
+        Tensor("k_cache", "k", stored(spec), cache_dims(spec, "D"), "input", "keys"),
+        Tensor("v_cache", "v", stored(spec), cache_dims(spec, columns.extent), "input", "values"),
     ]
+    if document.layout.paged:
+        what = "page of each run of PAGE tokens; entries past the live length may be anything"
+        table = (Dim("b", "B"), Dim("page", "CAP // PAGE"))
+        found.append(Tensor("block_table", "block_table", "int32", table, "input", what))
+    found.append(Tensor("seq_lens", "seq_lens", "int32", (Dim("b", "B"),), "input", "live tokens"))
     for name, mode in (("k_scale", scales.k), ("v_scale", scales.v)):
         if mode != "none":
             each = (Dim("h", "HK"),) if mode == "per_head" else ()
@@ -77,11 +74,6 @@ def _tensors(spec: Spec) -> tuple[Tensor, ...]:
     return tuple(found)
 
 
-def _cache_dims(spec: Spec, columns: str) -> tuple[Dim, ...]:
-    extents = {"page": "PAGES", "slot": "PAGE", "h": "HK", "d": columns}
-    return tuple(Dim(name, extents[name]) for name in CACHE_DIMS[spec.document.layout.cache])
-
-
 def _scalars(spec: Spec) -> Mapping[str, str]:
     return {"window": "WINDOW"} if "window" in spec.document.interface.args else {}
 
@@ -90,9 +82,14 @@ def _bindings(spec: Spec) -> tuple[Binding, ...]:
     found = [
         Binding("B", "q.shape[0]"),
         Binding("Q", "q.shape[1]"),
-        Binding("PAGES", "k_cache.shape[0]"),
-        Binding("CAP", "block_table.shape[1] * PAGE"),
     ]
+    if spec.document.layout.paged:
+        found += [
+            Binding("PAGES", shape_of(spec, "page")),
+            Binding("CAP", "block_table.shape[1] * PAGE"),
+        ]
+    else:
+        found.append(Binding("CAP", shape_of(spec, "slot")))
     if _scalars(spec):
         found.append(Binding("WINDOW", "window"))
     return tuple(found)
@@ -192,7 +189,7 @@ def _check_sizes(spec: Spec) -> list[Diagnostic]:
     page = spec.document.layout.page_size
     found = []
     capacity = spec.axes["CAP"]
-    for value in capacity.values or (capacity.const,):
+    for value in (capacity.values or (capacity.const,)) if page else ():
         if value is not None and value % page:
             message = f"CAP is {value}, which is no multiple of the page size {page}"
             hint = "a table holds whole pages"
@@ -206,7 +203,7 @@ def _check_sizes(spec: Spec) -> list[Diagnostic]:
         message = "one query head in all: a tile of rows would have one row"
         hint = "attention is for models with at least two query heads"
         found.append(spec.diagnostic("KG428", message, "axes", "G", hint=hint))
-    if spec.axes["PAGES"].const == 1 and page == 1:
+    if page == 1 and spec.axes["PAGES"].const == 1:
         message = "the cache holds one token"
         found.append(spec.diagnostic("KG428", message, "axes", "PAGES", hint="give PAGES a range"))
     return found
@@ -268,15 +265,16 @@ def _accesses(spec: Spec) -> Accesses:
     first = Chosen("max(LIVE - Q + 1 - WINDOW, 0)", when="WINDOW != none")
     over = {"b": ("0", "B"), "h": ("0", "HK"), "p": ("FIRST", "LIVE")}
     columns = {"k_cache": "D", "v_cache": value_columns(spec)}
-    page = {"page": Lookup("block_table", ("b", "p // PAGE"))}
-    at = {"page": "page", "slot": "p % PAGE", "h": "h", "d": "d"}
-    place = tuple(at[name] for name in CACHE_DIMS[spec.document.layout.cache])
+    pages = {"page": Lookup("block_table", ("b", "p // PAGE"))}
+    at = {"page": "page", "slot": "p % PAGE"} if spec.document.layout.paged else {"slot": "p"}
+    place = tuple(at.get(name, name) for name in CACHE_DIMS[spec.document.layout.cache])
+    promised = (Contents("block_table", "0", "PAGES - 1", "page * PAGE < LIVE"),)
     return Accesses(
         values={"LENGTH": Lookup("seq_lens", ("b",))},
         let={"LIVE": Chosen("clamp(LENGTH, 0, CAP)"), "FIRST": first},
-        contents=(Contents("block_table", "0", "PAGES - 1", "page * PAGE < LIVE"),),
+        contents=promised if spec.document.layout.paged else (),
         reads=tuple(
-            ReadOnce(cache, {**over, "d": ("0", extent)}, place, page)
+            ReadOnce(cache, {**over, "d": ("0", extent)}, place, pages)
             for cache, extent in columns.items()
         ),
     )
@@ -309,5 +307,5 @@ FAMILY = Family(
         "CAP": (1, MOST_KEYS),
         "WINDOW": (1, MOST_KEYS),
     },
-    optional=frozenset({"k_scale", "v_scale", "lse"}),
+    optional=frozenset({"block_table", "k_scale", "v_scale", "lse"}),
 )

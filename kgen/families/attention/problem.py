@@ -2,7 +2,8 @@
 
 Tensors: q [B, Q, HK * G, D]; k_cache [PAGES, PAGE, HK, D] and v_cache [PAGES, PAGE, HK, DV], or as `cache` of the
 problem orders these; block_table [B, CAP // PAGE] int32; seq_lens [B] int32; k_scale and v_scale fp32, one element or
-[HK]; out [B, Q, HK * G, DV]; lse [B, Q, HK * G] fp32. DV is D where the problem has no such axis.
+[HK]; out [B, Q, HK * G, DV]; lse [B, Q, HK * G] fp32. DV is D where the problem has no such axis. A contiguous cache
+[B, CAP, HK, D] is here one of pages of CAP tokens, request b having page b.
 
 Whatever a kernel must not use is poisoned: slots and pages that no row of the request sees hold NaN, table entries
 past the live length hold ids far outside the cache.
@@ -39,11 +40,15 @@ BY_TOKEN = ("page", "slot", "h", "d")
 """The order of a cache's dimensions in which tokens are written and read here, and that of a problem that names none."""
 MOST_INTERPRETED_KEYS = 16384
 LONG_WINDOW = 1024
+SPARE_SLOTS = 3
 
 
 @dataclasses.dataclass(frozen=True)
 class Shape:
-    """The sizes of one case; `window` is None where every earlier key is visible."""
+    """The sizes of one case; `window` is None where every earlier key is visible.
+
+    A `paged` cache has pages that a table lists; in another each request has one page.
+    """
 
     requests: int
     queries: int
@@ -54,6 +59,7 @@ class Shape:
     page: int
     capacity: int
     pages: int
+    paged: bool
     window: int | None
     lengths: tuple[int, ...]
 
@@ -78,9 +84,10 @@ def _shape(problem: Mapping[str, Any], case: Case) -> Shape:
         group=axes["G"],
         columns=axes["D"],
         value_columns=axes.get("DV", axes["D"]),
-        page=problem["page"],
+        page=problem["page"] or axes["CAP"],
         capacity=axes["CAP"],
-        pages=axes["PAGES"],
+        pages=axes["PAGES"] if problem["page"] else axes["B"],
+        paged=problem["page"] is not None,
         window=axes.get("WINDOW"),
         lengths=tuple(case.runtime["S"]),
     )
@@ -118,7 +125,7 @@ def _edge_lengths(
 ) -> list[int]:
     """Lengths around a tile, a page and a part; with a window, around a full one."""
     tile, chunk = _largest(problem, "BLOCK_N"), _largest(problem, "MIN_CHUNK")
-    edges = {0, 1, tile - 1, tile, tile + 1, problem["page"], chunk + 1, queries - 1}
+    edges = {0, 1, tile - 1, tile, tile + 1, problem["page"] or 1, chunk + 1, queries - 1}
     if mode == "gpu":
         edges |= {2 * chunk, 2 * chunk + 1, 5 * chunk + tile + 3, 16 * tile}
     if window is not None:
@@ -180,15 +187,16 @@ def _case(
     layout: str,
     keys: int = 0,
 ) -> Case:
-    """A case whose table is just wide enough for its longest request and for `keys`, in a cache with one page to spare."""
+    """A case whose table is just wide enough for its longest request and for `keys`, in a cache with one page to spare.
+
+    A contiguous cache has some slots to spare in each request.
+    """
     page = problem["page"]
-    capacity = -(-max([*lengths, keys, 1]) // page) * page
-    axes: dict[str, int | None] = {
-        "B": b,
-        "Q": q,
-        "CAP": capacity,
-        "PAGES": b * (capacity // page) + 1,
-    }
+    most = max([*lengths, keys, 1])
+    capacity = -(-most // page) * page if page else min(most + SPARE_SLOTS, _most_keys(problem))
+    axes: dict[str, int | None] = {"B": b, "Q": q, "CAP": capacity}
+    if page:
+        axes["PAGES"] = b * (capacity // page) + 1
     if "WINDOW" in problem["axes"]:
         axes["WINDOW"] = window
     if layout == "overlong":
@@ -231,7 +239,8 @@ def work(problem: Mapping[str, Any], case: Case) -> Work:
     for request in range(shape.requests):
         live, first = shape.live(request), shape.first(request)
         moved += (live - first) * shape.heads * columns * sizes["kv"]
-        moved += 4 * (-(-live // shape.page) - first // shape.page) if live > first else 0
+        if shape.paged and live > first:
+            moved += 4 * (-(-live // shape.page) - first // shape.page)
         for row in range(shape.queries):
             last = live - shape.queries + row
             oldest = 0 if shape.window is None else max(last - shape.window + 1, 0)
@@ -286,11 +295,18 @@ def _queries(shape: Shape, dtype: str, layout: str, generator: torch.Generator) 
 
 
 def _table(shape: Shape, generator: torch.Generator) -> torch.Tensor:
-    """Pages of each request, all distinct and in random order; page 0 belongs to nobody."""
+    """Pages of each request, all distinct and in random order; page 0 belongs to nobody, if they are listed."""
+    if not shape.paged:
+        return _own_pages(shape, generator.device)
     width = shape.capacity // shape.page
     ids = torch.randperm(shape.pages - 1, generator=generator, device=generator.device)
     ids = ids[: shape.requests * width] + 1
     return ids.view(shape.requests, width).to(torch.int32)
+
+
+def _own_pages(shape: Shape, device: torch.device) -> torch.Tensor:
+    """The table of a contiguous cache: the page of request b is b."""
+    return torch.arange(shape.requests, device=device)[:, None]
 
 
 def _cache(
@@ -309,9 +325,14 @@ def _cache(
         page = table[request, keys // shape.page].long()
         fresh = torch.randn((len(keys), *size[2:]), generator=generator, device=table.device)
         _bytes(cache)[page, keys % shape.page] = _bytes(fresh.clamp(-4, 4).to(cache.dtype))
-    order = [BY_TOKEN.index(name) for name in problem.get("cache", BY_TOKEN)]
+    order = [BY_TOKEN.index(name) for name in _dims(problem)]
     stored = TORCH[problem.get("stored", problem["dtypes"]["kv"])]
     return cache.permute(order).contiguous().view(stored)
+
+
+def _dims(problem: Mapping[str, Any]) -> list[str]:
+    """The order of a cache's dimensions, the requests of a contiguous one being its pages."""
+    return ["page" if name == "b" else name for name in problem.get("cache", BY_TOKEN)]
 
 
 def _bytes(tensor: torch.Tensor) -> torch.Tensor:
@@ -405,9 +426,9 @@ def _attend(
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
     """out, lse, sqrt(sum p^2 v^2) and the absolute error of a score, each with the rows of q."""
     q = arguments["q"].double()
-    by_token = [problem.get("cache", BY_TOKEN).index(name) for name in BY_TOKEN]
+    by_token = [_dims(problem).index(name) for name in BY_TOKEN]
     caches = [arguments[name].permute(by_token) for name in ("k_cache", "v_cache")]
-    table = arguments["block_table"].long()
+    table = arguments["block_table"].long() if shape.paged else _own_pages(shape, q.device)
     scale = problem["softmax"] * _scale_of_rows("k_scale", shape, arguments)
     v_scale = _scale_of_rows("v_scale", shape, arguments)
     out = q.new_zeros((*q.shape[:-1], shape.value_columns))

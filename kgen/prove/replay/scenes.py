@@ -65,11 +65,11 @@ def attention_scene(
     the cache has one more than they need.
     """
     sizes = {**_constants(problem), **axes}
-    capacity, page, window = sizes["CAP"], problem["page"], sizes.get("WINDOW")
+    capacity, page, window = sizes["CAP"], _page(problem, sizes), sizes.get("WINDOW")
     given = list(lengths)
     live = [min(max(length, 0), capacity) for length in given]
-    used = [-(-length // page) for length in live]
-    pages = sum(used) + 1
+    used = [-(-length // page) for length in live] if problem["page"] else [1] * sizes["B"]
+    pages = sum(used) + 1 if problem["page"] else sizes["B"]
     table = np.full((sizes["B"], capacity // page), pages + 7)
     first = 0
     for request, count in enumerate(used):
@@ -95,7 +95,7 @@ def attention_corners(
 ) -> Scene:
     """A call too large to run whole: requests of one length that share their pages."""
     sizes = {**_constants(problem), **axes}
-    pages = sizes["CAP"] // problem["page"]
+    pages = sizes["CAP"] // problem["page"] if problem["page"] else sizes["B"]
     arguments = _attention_arguments(
         problem,
         sizes,
@@ -119,7 +119,7 @@ def _attention_arguments(
     stored = problem.get("stored", dtypes["kv"])
     rows = (sizes["B"], sizes["Q"], sizes["HK"] * sizes["G"], sizes["D"])
     caches = {name: _cache(problem, sizes, pages, name) for name in _CACHES}
-    width = (sizes["B"], sizes["CAP"] // problem["page"])
+    width = (sizes["B"], sizes["CAP"] // _page(problem, sizes))
     scales = {
         name: (sizes["HK"] if mode == "per_head" else 1,)
         for name, mode in problem["scales"].items()
@@ -142,8 +142,14 @@ def _attention_arguments(
 def _cache(problem: Mapping[str, Any], sizes: Axes, pages: int, name: str) -> dict[str, int]:
     """The extents of a cache by the names of its dimensions, in their order: tokens first where a problem names none."""
     columns = sizes["D"] if name == "k_cache" else sizes.get("DV", sizes["D"])
-    extents = {"page": pages, "slot": problem["page"], "h": sizes["HK"], "d": columns}
-    return {name: extents[name] for name in problem.get("cache", extents)}
+    extents = {"slot": _page(problem, sizes), "h": sizes["HK"], "d": columns}
+    extents |= {"page": pages, "b": pages}
+    return {name: extents[name] for name in problem.get("cache", ("page", "slot", "h", "d"))}
+
+
+def _page(problem: Mapping[str, Any], sizes: Axes) -> int:
+    """Tokens of a page: all of a request's, in a page of its own, where the cache is contiguous."""
+    return problem["page"] or sizes["CAP"]
 
 
 class _Keys:
@@ -161,6 +167,7 @@ class _Keys:
         keys = np.arange(self._oldest[request], self._live[request])[:, None]
         at = {
             "page": self._table[request, keys // page],
+            "b": np.array(request),
             "slot": keys % page,
             "h": np.array(head),
             "d": np.arange(self._cache["d"]),
@@ -176,7 +183,8 @@ class _Keys:
             at = {name: int(place) for name, place in zip(self._cache, places)}
             where = f"{tensor}[{', '.join(f'{name}={place}' for name, place in at.items())}]"
             request = group[0]
-            found = np.flatnonzero(self._table[request] == at["page"])
+            page = at["page"] if "page" in at else at["b"]
+            found = np.flatnonzero(self._table[request] == page)
             if not found.size:
                 return f"{where}, no key of request {request},"
             key = int(found[0]) * self._cache["slot"] + at["slot"]
@@ -204,7 +212,7 @@ def _attention_scenes(problem: Mapping[str, Any]) -> tuple[Scene, ...]:
 
 def _attention_at(problem: Mapping[str, Any], count: int, window: int | None) -> list[Scene]:
     """Calls at these axis values: tiny, around the boundaries of tiles and parts, huge."""
-    page = problem["page"]
+    page = problem["page"] or 1
     tiles = sorted({regime["parameters"]["BLOCK_N"] for regime in problem["regimes"]})
     tile = tiles[-1]
     part = max(regime["parameters"].get("MIN_CHUNK", tile) for regime in problem["regimes"])
