@@ -111,10 +111,20 @@ class RegimePlan:
     fallback: bool
     template: Template | None
     call: str
-    parameters: Mapping[str, int | bool]
+    parameters: Mapping[str, Value]
     domain: Domain
     aligned: tuple[str, ...]
     groups: tuple[Group, ...]
+
+    @property
+    def mentioned(self) -> Mapping[str, Value]:
+        """The parameters that a person is told: not the optional ones that have their default."""
+        declared = self.template.variant.parameters if self.template else {}
+        return {
+            name: value
+            for name, value in self.parameters.items()
+            if not (declared[name].optional and value == declared[name].default)
+        }
 
 
 @dataclass(frozen=True)

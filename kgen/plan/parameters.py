@@ -8,8 +8,7 @@ from kgen.diagnostics import Diagnostic
 from kgen.expr.nearest import nearest
 from kgen.plan.variant import Parameter, Variant
 from kgen.spec import Spec
-
-SECTIONS = ("tile", "splits", "launch")
+from kgen.spec.regime import SECTIONS
 
 
 def resolve(

@@ -53,14 +53,18 @@ class _Model(BaseModel):
 
 
 class Parameter(_Model):
-    """A number that a regime sets under `key`, such as `tile.BLOCK_N`."""
+    """A number that a regime sets under `key`, such as `tile.BLOCK_N`; without a default it is none where none is set.
 
-    key: Annotated[str, Field(pattern=r"^(tile|splits|launch)\.[A-Za-z][A-Za-z0-9_]*$")]
+    An `optional` one is part of a way that few specs go: nothing mentions it where it has its default.
+    """
+
+    key: Annotated[str, Field(pattern=r"^(tile|splits|launch|combine)\.[A-Za-z][A-Za-z0-9_]*$")]
     type: Literal["int", "bool"] = "int"
-    default: int | bool
+    default: int | bool | None = None
     min: int | None = None
     max: int | None = None
     choices: tuple[int, ...] | None = None
+    optional: bool = False
     doc: str
 
 
@@ -143,7 +147,8 @@ class Kernel(_Model):
     """One kernel: its grid, its arguments, what it writes, what runs before it, and what it costs.
 
     `bytes` are moved to and from memory by the whole grid, `shared` are bytes of shared memory of one program. A tensor
-    in `repeats` is read anew by the programs along the grid dimensions that are listed with it.
+    in `repeats` is read anew by the programs along the grid dimensions that are listed with it. Labels in `ignores` do
+    not change its text, and its name leaves them out.
     """
 
     doc: str
@@ -154,6 +159,7 @@ class Kernel(_Model):
     constants: tuple[Word, ...] = ()
     after: tuple[Word, ...] = ()
     repeats: dict[Word, tuple[Word, ...]] = {}
+    ignores: tuple[Word, ...] = ()
     launch: Launch
     shared: Expression
     bytes: Expression

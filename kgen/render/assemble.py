@@ -126,9 +126,9 @@ def _header(plan: Plan, shop: Workshop) -> list[str]:
     widths = [max(len(row[column]) for row in rows) for column in range(3)]
     for row, regime in zip(rows, (None, *plan.regimes)):
         lines.append("  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip())
-        if regime is not None and regime.parameters:
+        if regime is not None and regime.mentioned:
             lines.append(
-                "    " + ", ".join(f"{name}={value}" for name, value in regime.parameters.items())
+                "    " + ", ".join(f"{name}={value}" for name, value in regime.mentioned.items())
             )
     lines += [
         "",

@@ -57,7 +57,9 @@ class _Naming:
         words = [kernel.role]
         if len(self.roles[kernel.role]) > 1:
             words.insert(0, regime.template.variant.variant)
-        words += _telling(group.labels, self.seen[regime.template.name])
+        ignored = regime.template.variant.kernels[kernel.role].ignores
+        telling = _telling(group.labels, self.seen[regime.template.name])
+        words += [label for label in telling if label not in ignored]
         return "_".join([*words, "wide"] if kernel.wide else words) + "_kernel"
 
     def launcher(self, regime: RegimePlan, group: Group, taken: set[str]) -> str:

@@ -20,6 +20,7 @@ from kgen.render.linemap import Origin
 from kgen.render.model import Launcher
 from kgen.spec import Axis, PerRequest, Sweep
 from kgen.spec.nodes import path
+from kgen.spec.regime import SECTIONS
 
 
 def manifest(
@@ -66,7 +67,7 @@ def _regime(plan: Plan, regime: RegimePlan, launchers: Sequence[Launcher]) -> di
         "when": "otherwise" if regime.when is None else to_python(regime.when),
         "variant": regime.call or regime.template.variant.variant,
         "fallback": regime.fallback,
-        "parameters": dict(regime.parameters),
+        "parameters": dict(regime.mentioned),
         "launches": [[kernel.function for kernel in one.kernels] for one in own],
         "launchers": [one.function for one in own],
         "depends": depends.of_regime(plan, regime),
@@ -119,7 +120,7 @@ def problem(plan: Plan) -> dict[str, Any]:
                 "when": "otherwise" if regime.when is None else document.regimes[regime.index].when,
                 "fallback": regime.fallback,
                 "aligned": bool(regime.aligned),
-                "parameters": dict(regime.parameters),
+                "parameters": dict(regime.mentioned),
             }
             for regime in plan.regimes
         ],
@@ -164,7 +165,7 @@ def _places(plan: Plan) -> dict[str, str]:
     }
     for index, regime in enumerate(plan.spec.document.regimes):
         found[f"regimes.{regime.name}"] = _place(plan, "regimes", index)
-        for section in ("tile", "splits", "launch"):
+        for section in SECTIONS:
             for name in getattr(regime, section):
                 key = f"regimes.{regime.name}.{section}.{name}"
                 found[key] = _place(plan, "regimes", index, section, name)

@@ -67,7 +67,7 @@ def _condition(value: object) -> str:
 
 
 Parameters = Mapping[Identifier, Parameter]
-SECTIONS = ("tile", "splits", "launch")
+SECTIONS = ("tile", "splits", "launch", "combine")
 """The sections of a regime that hold parameters of its variant."""
 
 
@@ -97,6 +97,9 @@ class Regime(Model):
     )
     launch: Parameters = Field(
         {}, description="Launch options.", examples=[{"num_warps": 4, "num_stages": 3}]
+    )
+    combine: Parameters = Field(
+        {}, description="How the parts of the work are summed.", examples=[{"BLOCK_S": 64}]
     )
 
     @model_validator(mode="after")

@@ -85,7 +85,8 @@ class Declared:
 
         No more is derived than an expression needs: the candidate may stand for others that differ in the rest.
         """
-        known: dict[str, Value] = {**self._constants, **shape.axes}
+        defaults = {name: one.default for name, one in self._variant.parameters.items()}
+        known: dict[str, Value] = {**self._constants, **shape.axes, **defaults}
         known.update((self._names[k], v) for k, v in candidate.settings if k in self._names)
 
         def value(expr: Expr) -> Value:

@@ -15,7 +15,7 @@ Settings = tuple[tuple[str, Scalar], ...]
 VARIANT = "variant"
 """The key of the choice of a variant among the settings."""
 
-SECTIONS = ("tile", "splits", "launch")
+SECTIONS = ("tile", "splits", "launch", "combine")
 """The sections of a regime, in the order in which a spec has them."""
 
 

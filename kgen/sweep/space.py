@@ -23,7 +23,7 @@ class Axes:
     """A regime under one variant.
 
     `values` has every parameter of the variant by its spec key, sorted, with the values to try: one where it is not
-    swept. `places` say where in the spec, or in an `--axis`, a key got them. `lacking` are keys that are swept and that
+    swept. Optional ones are there only where the regime or the sweep names them. `places` say where in the spec, or in an `--axis`, a key got them. `lacking` are keys that are swept and that
     this variant does not have.
     """
 
@@ -165,7 +165,7 @@ class _Regime:
         """The axes with one variant; None where it takes none of the values of some key that it has."""
         values: dict[str, tuple[Scalar, ...]] = {VARIANT: (variant.variant,)}
         places = {VARIANT: self._place(VARIANT)}
-        for parameter in variant.parameters.values():
+        for parameter in filter(self._concerned, variant.parameters.values()):
             values[parameter.key] = self._values(parameter)
             places[parameter.key] = self._place(parameter.key)
         lacking = tuple(key for key in self.wanted if key not in values)
@@ -179,13 +179,22 @@ class _Regime:
         if parameter.key in self.wanted:
             given = self.wanted[parameter.key].values
             return tuple(v for v in given if not problem_of(parameter.key, v, parameter))
-        section, _, name = parameter.key.partition(".")
-        own = getattr(self.regime, section).get(name, parameter.default)
-        own = parameter.default if problem_of(parameter.key, own, parameter) else own
-        if not self.whole:
+        own = self._own(parameter)
+        if not self.whole or parameter.optional:
             return (own,)
         tried = usual(parameter)
         return tried if own in tried else tuple(sorted((*tried, own)))
+
+    def _concerned(self, parameter: Parameter) -> bool:
+        """An optional parameter that nobody names stays out of it: a section without it gives its default."""
+        named = parameter.key in self.wanted or self._own(parameter) != parameter.default
+        return named or not parameter.optional
+
+    def _own(self, parameter: Parameter) -> Scalar | None:
+        """What the regime has, or the default, also of what is wrong there."""
+        section, _, name = parameter.key.partition(".")
+        own = getattr(self.regime, section).get(name, parameter.default)
+        return parameter.default if problem_of(parameter.key, own, parameter) else own
 
     def _place(self, key: str) -> Place:
         if key in self.wanted:

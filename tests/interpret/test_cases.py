@@ -41,6 +41,7 @@ def _lengths(*lengths: int, **axes: object) -> str:
 CASES = [
     ("A5 empty rows among others", BF16, [_check(_lengths(5, 0, 300, 0))]),
     ("A7 fewer tiles than splits", FP8, ["regimes.decode.splits={waves: 1, min_chunk: 1, max: 16}", _check(_lengths(1, 15, 16, 17, 33, Q=1))]),
+    ("A7 fewer tiles than splits, summed in one turn", FP8, ["regimes.decode.splits={waves: 1, min_chunk: 1, max: 16}", "regimes.decode.combine.BLOCK_S=16", _check(_lengths(1, 15, 16, 17, 33, Q=1))]),
     ("A9 a tile masked for one row", FP8, ["axes.WINDOW={values: [none, 4]}", _check(_lengths(70, Q=8, WINDOW=4))]),
     ("A12 LSE of an empty row", BF16, ["interface.lse=base_e", _check(_lengths(0, 1))]),
     *[
@@ -99,6 +100,7 @@ NEIGHBOURS = {
     *("A62 more than 256 splits", "A52 a group of 40"),
     *("A38 scores of 50 with a softcap", "A38 scores of 10000 with a softcap"),
     "A38 softcap, window, scales and several tokens",
+    "A7 fewer tiles than splits, summed in one turn",
     *("A26 window 15", "A26 window 64", "A40 scales with one split"),
     "a contiguous cache, heads before tokens, a window, as FP8",
     *("A54 2 tokens see each other causally", "A54 8 tokens see each other causally"),

@@ -12,7 +12,7 @@
 # devices h200; targets sm_90
 # written by kgen 0.1.0 from gqa4_e4m3_softcap.yaml
 # spec b83851d48ee0865a6756e39563b8f391553d4c2cc327421840b3bddcc85a1377
-# templates 92c4e759dffe0881b868f5f75aff798b907a981086db820a1affd65a200a0d4a
+# templates 85183cb58da0d878c86edade2f8d8da5cc7821b8095a58179b17472c09e360f9
 
 import torch
 import triton

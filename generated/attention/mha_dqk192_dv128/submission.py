@@ -12,7 +12,7 @@
 # devices h200; targets sm_90
 # written by kgen 0.1.0 from mha_dqk192_dv128.yaml
 # spec caccf2e1e77b088e4fd34ba5c974b1bbed864d17d58b00431c5464fadc216b9e
-# templates 92c4e759dffe0881b868f5f75aff798b907a981086db820a1affd65a200a0d4a
+# templates 85183cb58da0d878c86edade2f8d8da5cc7821b8095a58179b17472c09e360f9
 
 import torch
 import triton
