@@ -162,7 +162,8 @@ class Space:
             return whole
         if floor and self._at_least(b + rest, 0) and self._at_least(-rest, 1):
             return whole - 1
-        return whole + self._define(Quotient(rest, b, rounding))
+        # rounding toward zero is rounding down here, and is called that: one value, one variable
+        return whole + self._define(Quotient(rest, b, Rounding.FLOOR))
 
     def ceiling_quotient(self, dividend: Poly, divisor: Poly) -> Poly:
         """`dividend` divided by `divisor`, rounded up.
@@ -182,7 +183,7 @@ class Space:
         if self._at_least(b, 1):
             rest = self._extract(a, b)[1]
             if rounding is Rounding.FLOOR or (self._at_least(a, 0) and self._at_least(rest, 0)):
-                a = rest
+                a, rounding = rest, Rounding.FLOOR
             if b == ONE or (self._at_least(a, 0) and self._at_least(b - a, 1)):
                 return ZERO if b == ONE else a
         return self._define(Remainder(a, b, self.quotient(a, b, rounding), rounding))

@@ -119,6 +119,17 @@ def test_lanes_that_run_into_the_next_tile_are_no_digits():
         one.digits().any("i", 64 * one.vars["p"] + one.vars["lane"], Poly.of(0), Poly.of(640))
 
 
+def test_lanes_of_which_a_mask_leaves_one_tell_nothing():
+    """A tile of rows over one row: part and row have the same factor."""
+    one = Program(s=5, row=16)
+    s, row = one.vars.values()
+    digits = one.digits(lt(row, 1))
+    digits.any("i", s + row, Poly.of(0), Poly.of(5))
+    assert one.reach(digits)
+    with pytest.raises(NotDigits, match="the factors 1, 1 are no chain of radices"):
+        one.digits(lt(row, 2)).any("i", s + row, Poly.of(0), Poly.of(6))
+
+
 def test_parts_that_no_tile_divides_are_numbers_of_their_own():
     one = Program(s=5, t=4, lane=4)
     s, t, lane = one.vars.values()
