@@ -24,9 +24,8 @@ QUICK = ("norm/rms_odd", "norm/rms_4096", "attention/gqa8_fp8_page1")
 REST = (
     *("attention/gqa8_bf16_page16", "attention/gqa8_fp8_page64", "attention/gqa7_bf16_page64"),
     *("attention/gqa4_bf16_hnd", "attention/gqa4_e5m2_bytes", "attention/gqa4_e4m3_head_scales"),
-    "attention/gqa4_e4m3_softcap",
-    "attention/mha_dqk192_dv128",
-    "attention/gqa4_bf16_contiguous",
+    *("attention/gqa4_e4m3_softcap", "attention/gqa4_bf16_sinks_softcap"),
+    *("attention/mha_dqk192_dv128", "attention/gqa4_bf16_contiguous"),
 )
 ALL = (*QUICK, *(pytest.param(name, marks=pytest.mark.full) for name in REST))
 

@@ -38,6 +38,10 @@ def _lengths(*lengths: int, **axes: object) -> str:
     )
 
 
+SINKS = (
+    "masking.sinks=true",
+    "interface={args: [q, k_cache, v_cache, block_table, seq_lens, sinks], returns: [out, lse], lse: base_2}",
+)
 CASES = [
     ("A5 empty rows among others", BF16, [_check(_lengths(5, 0, 300, 0))]),
     ("A7 fewer tiles than splits", FP8, ["regimes.decode.splits={waves: 1, min_chunk: 1, max: 16}", _check(_lengths(1, 15, 16, 17, 33, Q=1))]),
@@ -68,6 +72,12 @@ CASES = [
         (f"A38 scores of {size} with a softcap", BF16, ["axes.HK={const: 2}", "masking.softcap=50.0", f"scales.softmax={scale}", _check(_lengths(140, 0, 5))])
         for size, scale in ((50, 1.0), (5000, 150.0), (10000, 300.0))
     ],
+    *[
+        (f"A29 sinks with {most} parts", BF16, ["axes.HK={const: 1}", *SINKS, f"regimes.decode.splits={{min_chunk: 32, max: {most}}}", _check(_lengths(300, 0, 1, 33))])
+        for most in (1, 8)
+    ],
+    ("A30 sinks beside a small scale and a softcap", BF16, ["axes.HK={const: 1}", *SINKS, "masking.softcap=5.0", "scales.softmax=0.05", _check(_lengths(140, 0, 5))]),
+    ("A29 sinks, softcap, window, scales and several tokens", FP8, ["masking.sinks=true", "masking.softcap=5.0", "interface={args: [q, k_cache, v_cache, block_table, seq_lens, k_scale, v_scale, window, sinks], returns: [out, lse], lse: base_e}", "axes.WINDOW={values: [none, 100]}", _check(_lengths(170, 0, 5, Q=1), _lengths(170, Q=8, WINDOW=100))]),
     ("A38 softcap, window, scales and several tokens", FP8, ["masking.softcap=5.0", "axes.WINDOW={values: [none, 100]}", _check(_lengths(170, 0, 5, Q=1), _lengths(170, Q=8, WINDOW=100))]),
     ("A40 scales with one split", FP8, ["regimes.decode.splits.max=1", _check(_lengths(700, Q=1))]),
     ("A40 scales with eight splits", FP8, ["regimes.decode.splits={min_chunk: 64, max: 8}", _check(_lengths(700, Q=1))]),
@@ -99,7 +109,9 @@ NEIGHBOURS = {
     *("A18 keys of 64 columns and values of 192", "A18 keys of 192 columns and values of 128"),
     *("A62 more than 256 splits", "A52 a group of 40"),
     *("A38 scores of 50 with a softcap", "A38 scores of 10000 with a softcap"),
-    "A38 softcap, window, scales and several tokens",
+    *("A38 softcap, window, scales and several tokens", "A29 sinks with 1 parts"),
+    "A29 sinks, softcap, window, scales and several tokens",
+    "A30 sinks beside a small scale and a softcap",
     "A7 fewer tiles than splits, summed in one turn",
     *("A26 window 15", "A26 window 64", "A40 scales with one split"),
     "a contiguous cache, heads before tokens, a window, as FP8",

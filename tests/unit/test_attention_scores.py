@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 import re
 from collections.abc import Callable
@@ -86,3 +87,91 @@ def test_the_reference_caps_scores(rendered, size):
     assert torch.allclose(found.values, torch.tensor(math.tanh(1.0), dtype=torch.float64))
     # what a score lost in its sum does not pass a cap that it is far beyond
     assert found.absolute.max() <= 4 * (2.0**-8 + 2.0**-21) * math.sqrt(0.881**2 + 0.12**2) + 2e-6
+
+
+# ---------------------------------------------------------------- sinks
+
+SINKS = (
+    "masking.sinks=true",
+    "interface={args: [q, k_cache, v_cache, block_table, seq_lens, sinks], returns: [out, lse], lse: base_2}",
+)
+ADDED = re.compile(r"\n +(b_sink = .*)\n +b_l \+= (.*)\n")
+LSE = re.compile(r"p_lse .*,\n +(tl.where\((?:.|\n)*?\)),\n(?: +mask=m_m,\n)? +\)\n\n")
+EDGES = [-math.inf, -1e4, -200.0, -1.0, 0.0, 3.0, 200.0, 1e4]
+
+
+def _kernels(text: str) -> dict[str, str]:
+    parts = re.split(r"\ndef (\w+)\(", text)
+    return {name: body for name, body in zip(parts[1::2], parts[2::2]) if name.endswith("_kernel")}
+
+
+def test_a_sink_is_read_where_all_keys_are_counted(rendered):
+    kernels = _kernels(rendered(*SINKS, "masking.softcap=5.0").text)
+    found = {name: ADDED.findall(body) for name, body in kernels.items()}
+    assert {name for name, one in found.items() if one} == {"combine_kernel", "attend_kernel"}
+    logits = {sink for ((sink, _),) in filter(None, found.values())}
+    mask = ", mask=m_m, other=0.0"
+    assert logits == {
+        f"b_sink = tl.load(p_sinks + i_h * G + i_m) * {math.log2(math.e)}",
+        f"b_sink = tl.load(p_sinks + i_h * G + o_m{mask}) * {math.log2(math.e)}",
+    }
+
+
+def test_emitted_sums_hold_the_sink_at_every_edge(rendered):
+    """Each kernel's own expressions for largest score, sum and sink: no NaN, and the LSE of all of them."""
+    tl = SimpleNamespace(exp2=np.exp2, log2=np.log2, where=np.where)
+    for name, body in _kernels(rendered(*SINKS).text).items():
+        for (_, added), lse in zip(ADDED.findall(body), LSE.findall(body + "\n"), strict=True):
+            for most, sink in itertools.product(EDGES, [*EDGES, math.inf]):
+                b_l = np.float32(0.0 if most == -math.inf else 1.5)
+                names = {"tl": tl, "b_m": np.float32(most), "b_sink": np.float32(sink)}
+                with np.errstate(over="ignore", invalid="ignore"):
+                    b_l += eval(added, {}, names)
+                    found = eval(lse, {}, {**names, "b_l": b_l})
+                keys = -math.inf if most == -math.inf else most + math.log2(1.5)
+                right = np.logaddexp2(keys, sink)
+                assert found == pytest.approx(right, rel=1e-6), (name, most, sink)
+                if most > -math.inf:
+                    assert 1.5 / b_l == pytest.approx(2.0 ** (keys - right), abs=1e-6)
+
+
+def test_the_reference_counts_a_sink_once_and_as_it_is(rendered):
+    """Three keys of score 0: a sink of 0 is a fourth, whatever scales and caps scores."""
+    changes = ("scales.softmax=0.05", "masking.softcap=5.0")
+    problem = rendered(*SINKS, *SMALL, *changes).manifest["problem"]
+    case = attention._case(problem, 2, 1, None, [3, 0], "plain")
+    arguments = attention.inputs(
+        problem, case, torch.Generator().manual_seed(1), torch.device("cpu")
+    )
+    arguments["q"].zero_()
+    for page in arguments["block_table"][:, 0].clamp(min=0)[:1]:
+        arguments["v_cache"][page, :3] = 1.0
+    sinks = [0.0, 2.0, -math.inf, math.inf, 500.0, -500.0, math.log(3.0), -1.0]
+    arguments["sinks"] = torch.tensor(sinks)
+    found = attention.expected(problem, case, arguments)
+    weights = torch.tensor([3 / (3 + math.exp(min(sink, 700.0))) for sink in sinks])
+    assert torch.allclose(found["out"].values[0, 0, :, 0], weights.double(), atol=1e-7)
+    assert torch.equal(found["out"].values[1], torch.zeros_like(found["out"].values[1]))
+    lse = found["lse"].values[:, 0]
+    logits = torch.tensor(sinks, dtype=torch.float32).double()
+    assert torch.allclose(
+        lse[0], torch.logaddexp(logits, torch.tensor(3.0).log().double()) / math.log(2)
+    )
+    assert torch.allclose(lse[1], logits / math.log(2))
+
+
+def test_a_spec_without_sinks_has_no_trace_of_them(rendered):
+    assert "sink" not in rendered().text and "sinks" not in rendered().manifest["problem"]
+
+
+def test_sinks_of_every_kind_are_tried(rendered):
+    problem = rendered(*SINKS).manifest["problem"]
+    layouts = {}
+    for case in attention.cases(problem, "interpret"):
+        if case.axes["B"]:
+            generator = torch.Generator().manual_seed(1)
+            shape = attention._shape(problem, case)
+            layouts[case.layout] = attention._sinks(shape, case.layout, generator)
+    assert layouts["plain"].isfinite().all() and layouts["plain"].unique().numel() == 64
+    for layout in ("extreme", "check"):
+        assert set(attention.EXTREME_SINKS) <= set(layouts[layout].tolist())

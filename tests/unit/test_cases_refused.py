@@ -18,16 +18,10 @@ NORM = "specs/norm/rms_4096.yaml"
 
 REFUSED = [
     (
-        "A29 sink counted per split",
+        "A29 sinks that no argument brings",
         ATTENTION,
         ["masking.sinks=true"],
-        "KG409: variant split_k does not cover masking.sinks: true",
-    ),
-    (
-        "A30 sink scaled or capped",
-        ATTENTION,
-        ["masking.sinks=true", "masking.softcap=5.0"],
-        "KG409",
+        "KG404: interface.args leaves out `sinks`",
     ),
     (
         "A38 softcap beyond what fp32 computes",

@@ -156,8 +156,8 @@ def test_a_fallback_that_serves_nothing_outside_keeps_to_the_declared_axes(plan)
         (["targets=[sm_91]"], "KG407: no target is named 'sm_91'", "sm_90"),
         (
             ["masking.sinks=true"],
-            "KG409: variant split_k does not cover masking.sinks: true",
-            "it covers false",
+            "KG404: interface.args leaves out `sinks`",
+            "`v_scale`, `sinks`, in",
         ),
         (["masking.softcap=1025.0"], "KG440: a softcap of 1025.0", "from 1/1024 to 1024, or none"),
         (["masking.softcap=0.0009"], "KG440: a softcap of 0.0009", "from 1/1024 to 1024, or none"),
@@ -294,13 +294,13 @@ def test_all_problems_are_reported_at_once(problems):
 
 
 def test_an_override_is_where_its_problem_is(problems):
-    assert "<--set 1>:1:15: KG409" in problems(ATTENTION, "masking.sinks=true")
+    assert "<--set 1>:1:16: KG409" in problems(ATTENTION, "masking.causal=false")
 
 
 def test_a_problem_of_the_file_is_at_its_line(problems, root, tmp_path):
     spec = tmp_path / "spec.yaml"
-    spec.write_text((root / ATTENTION).read_text().replace("sinks: false", "sinks: true"))
+    spec.write_text((root / ATTENTION).read_text().replace("causal: true", "causal: false"))
     line = next(
-        n for n, text in enumerate(spec.read_text().splitlines(), 1) if "sinks: true" in text
+        n for n, text in enumerate(spec.read_text().splitlines(), 1) if "causal: false" in text
     )
     assert f"spec.yaml:{line}:" in problems(str(spec))

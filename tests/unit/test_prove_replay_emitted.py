@@ -37,6 +37,7 @@ FILES = (
     "attention/gqa4_e4m3_softcap",
     "attention/mha_dqk192_dv128",
     "attention/gqa4_bf16_contiguous",
+    "attention/gqa4_bf16_sinks_softcap",
     "norm/rms_4096",
     "norm/rms_odd",
 )

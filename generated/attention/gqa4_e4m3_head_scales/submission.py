@@ -11,7 +11,7 @@
 # devices h200; targets sm_90
 # written by kgen 0.1.0 from gqa4_e4m3_head_scales.yaml
 # spec 251bbed7e154b935c2ee8aed1574ca36cef168b71e65dc6c9d3902e082ad0abe
-# templates 85183cb58da0d878c86edade2f8d8da5cc7821b8095a58179b17472c09e360f9
+# templates a29005f161d06135e370cbbeb2718f0d6cb24e0a938b095ea77d45789dd46eaf
 
 import torch
 import triton

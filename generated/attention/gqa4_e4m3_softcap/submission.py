@@ -12,7 +12,7 @@
 # devices h200; targets sm_90
 # written by kgen 0.1.0 from gqa4_e4m3_softcap.yaml
 # spec b83851d48ee0865a6756e39563b8f391553d4c2cc327421840b3bddcc85a1377
-# templates 85183cb58da0d878c86edade2f8d8da5cc7821b8095a58179b17472c09e360f9
+# templates a29005f161d06135e370cbbeb2718f0d6cb24e0a938b095ea77d45789dd46eaf
 
 import torch
 import triton

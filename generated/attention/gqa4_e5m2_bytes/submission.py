@@ -12,7 +12,7 @@
 # devices h200; targets sm_90
 # written by kgen 0.1.0 from gqa4_e5m2_bytes.yaml
 # spec a08639b03a67069c4b4d3c978e6872d1054d1ee0e92bff1a86cd32b026eb730a
-# templates 85183cb58da0d878c86edade2f8d8da5cc7821b8095a58179b17472c09e360f9
+# templates a29005f161d06135e370cbbeb2718f0d6cb24e0a938b095ea77d45789dd46eaf
 
 import torch
 import triton

@@ -14,7 +14,7 @@
 # devices h200; targets sm_90, sm_80
 # written by kgen 0.1.0 from gqa7_bf16_page64.yaml
 # spec 0450c55a4857b2011fc9648c9fb06f50558e4535cdbbed02a8d86fc33a7777d4
-# templates 85183cb58da0d878c86edade2f8d8da5cc7821b8095a58179b17472c09e360f9
+# templates a29005f161d06135e370cbbeb2718f0d6cb24e0a938b095ea77d45789dd46eaf
 
 import torch
 import triton

@@ -13,7 +13,7 @@
 # devices h200; targets sm_90
 # written by kgen 0.1.0 from gqa8_fp8_page1.yaml
 # spec 54c3d77a200344abec0c9bebeb0631cdadf7442579a2fd06235aa44470134909
-# templates 85183cb58da0d878c86edade2f8d8da5cc7821b8095a58179b17472c09e360f9
+# templates a29005f161d06135e370cbbeb2718f0d6cb24e0a938b095ea77d45789dd46eaf
 
 import torch
 import triton

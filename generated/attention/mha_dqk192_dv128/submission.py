@@ -12,7 +12,7 @@
 # devices h200; targets sm_90
 # written by kgen 0.1.0 from mha_dqk192_dv128.yaml
 # spec caccf2e1e77b088e4fd34ba5c974b1bbed864d17d58b00431c5464fadc216b9e
-# templates 85183cb58da0d878c86edade2f8d8da5cc7821b8095a58179b17472c09e360f9
+# templates a29005f161d06135e370cbbeb2718f0d6cb24e0a938b095ea77d45789dd46eaf
 
 import torch
 import triton

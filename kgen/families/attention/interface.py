@@ -66,10 +66,14 @@ def _tensors(spec: Spec) -> tuple[Tensor, ...]:
             each = (Dim("h", "HK"),) if mode == "per_head" else ()
             what = f"factor of every stored {'key' if name == 'k_scale' else 'value'}"
             found.append(Tensor(name, name, "fp32", each, "input", what))
+    if document.masking.sinks:
+        heads = (Dim("h", "HK * G"),)
+        found.append(Tensor("sinks", "sinks", "fp32", heads, "input", "a logit beside the scores"))
     found.append(Tensor("out", "out", dtypes.out, (*rows, columns), "output", "attention"))
     if document.interface.lse != "none":
         base = {"base_2": "2", "base_e": "e"}[document.interface.lse]
-        what = f"logarithm to base {base} of the sum of exponentials, -inf for an empty row"
+        empty = "the sink's" if document.masking.sinks else "-inf"
+        what = f"logarithm to base {base} of the sum of exponentials, {empty} for an empty row"
         found.append(Tensor("lse", "lse", "fp32", rows, "output", what))
     return tuple(found)
 
@@ -307,5 +311,5 @@ FAMILY = Family(
         "CAP": (1, MOST_KEYS),
         "WINDOW": (1, MOST_KEYS),
     },
-    optional=frozenset({"block_table", "k_scale", "v_scale", "lse"}),
+    optional=frozenset({"block_table", "k_scale", "v_scale", "sinks", "lse"}),
 )

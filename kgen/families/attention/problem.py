@@ -2,8 +2,8 @@
 
 Tensors: q [B, Q, HK * G, D]; k_cache [PAGES, PAGE, HK, D] and v_cache [PAGES, PAGE, HK, DV], or as `cache` of the
 problem orders these; block_table [B, CAP // PAGE] int32; seq_lens [B] int32; k_scale and v_scale fp32, one element or
-[HK]; out [B, Q, HK * G, DV]; lse [B, Q, HK * G] fp32. DV is D where the problem has no such axis. A contiguous cache
-[B, CAP, HK, D] is here one of pages of CAP tokens, request b having page b.
+[HK]; sinks fp32 [HK * G]; out [B, Q, HK * G, DV]; lse [B, Q, HK * G] fp32. DV is D where the problem has no such axis.
+A contiguous cache [B, CAP, HK, D] is here one of pages of CAP tokens, request b having page b.
 
 Whatever a kernel must not use is poisoned: slots and pages that no row of the request sees hold NaN, table entries
 past the live length hold ids far outside the cache.
@@ -36,6 +36,7 @@ STRANGE_IDS = (2**30, -1)
 NAN_BYTE = 0x7F
 """NaN in both fp8 formats."""
 K_SCALE, V_SCALE = 0.5, 2.0
+EXTREME_SINKS = (3.0, math.inf, -math.inf, 200.0, -200.0)
 BY_TOKEN = ("page", "slot", "h", "d")
 """The order of a cache's dimensions in which tokens are written and read here, and that of a problem that names none."""
 MOST_INTERPRETED_KEYS = 16384
@@ -273,6 +274,7 @@ def inputs(
         "seq_lens": torch.tensor(shape.lengths, dtype=torch.int32),
         "k_scale": K_SCALE * _steps(problem["scales"]["k"], shape),
         "v_scale": V_SCALE * _steps(problem["scales"]["v"], shape),
+        "sinks": _sinks(shape, case.layout, generator),
         "window": shape.window,
     }
     used = {name: found[name] for name in problem["arguments"]}
@@ -282,6 +284,14 @@ def inputs(
 def _steps(mode: str, shape: Shape) -> torch.Tensor:
     """One for all heads, or another power of two for each of up to four in turn."""
     return 2.0 ** (torch.arange(shape.heads if mode == "per_head" else 1) % 4)
+
+
+def _sinks(shape: Shape, layout: str, generator: torch.Generator) -> torch.Tensor:
+    """Logits like those of scores, or, in turn, ones that exceed all of them and that nothing comes of."""
+    size = (shape.heads * shape.group,)
+    if layout in ("check", "extreme"):
+        return torch.tensor(EXTREME_SINKS).repeat(size[0])[: size[0]]
+    return 2 * torch.randn(size, generator=generator, device=generator.device)
 
 
 def _queries(shape: Shape, dtype: str, layout: str, generator: torch.Generator) -> torch.Tensor:
@@ -393,7 +403,7 @@ def _within(value: torch.Tensor, wide: list[int], start: int) -> torch.Tensor:
 def expected(
     problem: Mapping[str, Any], case: Case, arguments: Mapping[str, Any]
 ) -> dict[str, Expected]:
-    """softmax(cap(q k^T * scale * k_scale), masked) v * v_scale in fp64, and how far rounding may take a kernel from it.
+    """softmax(cap(q k^T * scale * k_scale), masked, beside a sink) v * v_scale in fp64, and how far rounding may take a kernel from it.
 
     The error of an output is that of P rounded to the operand type, independent from key to key, so that it grows
     with sqrt(sum p^2 v^2); of the scores, accumulated in fp32 over D products, so that p is off by their absolute
@@ -433,7 +443,8 @@ def _attend(
     v_scale = _scale_of_rows("v_scale", shape, arguments)
     out = q.new_zeros((*q.shape[:-1], shape.value_columns))
     spread = torch.zeros_like(out)
-    lse = torch.full(q.shape[:-1], -math.inf, dtype=torch.float64, device=q.device)
+    sink, sink_error = _sink_of_rows(arguments)
+    lse = sink.squeeze(-1).expand(q.shape[:-1]).clone()
     score_error = torch.zeros((*q.shape[:-1], 1), dtype=torch.float64, device=q.device)
     # what is left of a product after the casts of q and k: fp16 and bf16 hold their sources, fp32 sums them
     unit = 2.0**-24 if problem["dtypes"]["q"] in ("bf16", problem["dtypes"]["operand"]) else 2.0**-8
@@ -457,14 +468,23 @@ def _attend(
         error = 4 * unit * torch.einsum("hd,nhd->hn", query.abs(), k.abs()) * scale
         if "softcap" in problem:
             scores, error = _capped(scores, error, problem["softcap"])
-        p = scores.softmax(-1)
+        total = torch.cat([scores, sink], -1).logsumexp(-1)
+        p = (scores - total[:, None]).exp()
         out[request, row] = torch.einsum("hn,nhd->hd", p, v) * v_scale
         spread[request, row] = torch.einsum("hn,nhd->hd", p**2, v**2).sqrt() * v_scale
-        lse[request, row] = scores.logsumexp(-1)
-        score_error[request, row] = error.amax(-1, keepdim=True)
+        lse[request, row] = total
+        score_error[request, row] = torch.maximum(error.amax(-1, keepdim=True), sink_error)
     if problem["lse"] == "base_2":
         lse = lse / math.log(2.0)
     return out, lse, spread, score_error
+
+
+def _sink_of_rows(arguments: Mapping[str, Any]) -> tuple[torch.Tensor, torch.Tensor]:
+    """The logit of each query head's sink, [HK * G, 1] in fp64, and its error in fp32; -inf where there are none."""
+    q = arguments["q"]
+    none = torch.full(q.shape[2:3], -math.inf, device=q.device)
+    sink = arguments.get("sinks", none).double().to(q.device)[:, None]
+    return sink, torch.where(sink.isfinite(), sink.abs() * 2.0**-22, 0.0)
 
 
 def _capped(

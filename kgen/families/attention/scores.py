@@ -1,4 +1,4 @@
-"""What becomes of scores between their product and the softmax."""
+"""What becomes of scores between their product and the softmax, and what joins them there."""
 
 from __future__ import annotations
 
@@ -16,7 +16,12 @@ LEAST_SOFTCAP, MOST_SOFTCAP = 2.0**-10, 2.0**10
 def modifications(spec: Spec) -> Mapping[str, Any]:
     """What a problem says of them: only where there are any, since measurements are filed under all that it says."""
     masking = spec.document.masking
-    return {} if masking.softcap is None else {"softcap": float(masking.softcap)}
+    found: dict[str, Any] = {}
+    if masking.softcap is not None:
+        found["softcap"] = float(masking.softcap)
+    if masking.sinks:
+        found["sinks"] = True
+    return found
 
 
 def check_scores(spec: Spec) -> Iterator[Diagnostic]:

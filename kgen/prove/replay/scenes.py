@@ -134,6 +134,7 @@ def _attention_arguments(
         "seq_lens": _tensor("seq_lens", "int32", (sizes["B"],), "b", gap, lengths),
         "k_scale": _tensor("k_scale", "fp32", scales["k"], "h", 0),
         "v_scale": _tensor("v_scale", "fp32", scales["v"], "h", 0),
+        "sinks": _tensor("sinks", "fp32", (sizes["HK"] * sizes["G"],), "h", 0),
         "window": sizes.get("WINDOW"),
     }
     return {name: tensors[name] for name in problem["arguments"]}
