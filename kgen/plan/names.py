@@ -52,6 +52,8 @@ def _of_kernel(kernel: Kernel) -> Iterator[tuple[str, str]]:
         parts = (size.name, size.none, size.when) if isinstance(size, Size) else (size,)
         yield from (("sizes", part) for part in parts if part is not None)
     yield from (("constants", text) for text in kernel.constants)
+    for along in kernel.repeats.values():
+        yield from (("repeats", one.split(" % ")[1]) for one in along if " % " in one)
     yield from (("launch", text) for text in (kernel.launch.num_warps, kernel.launch.num_stages))
     yield from (
         ("shared", kernel.shared),

@@ -23,6 +23,7 @@ from kgen.spec.problem import problem
 from kgen.spec.waiver import Statement
 
 Word = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]{0,63}$")]
+Repeated = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]*( % [A-Za-z][A-Za-z0-9_]*)?$")]
 Scalar = bool | int | str
 
 
@@ -147,8 +148,8 @@ class Kernel(_Model):
     """One kernel: its grid, its arguments, what it writes, what runs before it, and what it costs.
 
     `bytes` are moved to and from memory by the whole grid, `shared` are bytes of shared memory of one program. A tensor
-    in `repeats` is read anew by the programs along the grid dimensions that are listed with it. Labels in `ignores` do
-    not change its text, and its name leaves them out.
+    in `repeats` is read anew by the programs along the grid dimensions that are listed with it, or, of `m % N`, by each N
+    neighbours along m. Labels in `ignores` do not change its text, and its name leaves them out.
     """
 
     doc: str
@@ -158,7 +159,7 @@ class Kernel(_Model):
     sizes: tuple[Word | Size, ...] = ()
     constants: tuple[Word, ...] = ()
     after: tuple[Word, ...] = ()
-    repeats: dict[Word, tuple[Word, ...]] = {}
+    repeats: dict[Word, tuple[Repeated, ...]] = {}
     ignores: tuple[Word, ...] = ()
     launch: Launch
     shared: Expression

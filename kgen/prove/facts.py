@@ -81,10 +81,18 @@ KernelArgument = Union[PointerArgument, IntegerArgument, OtherArgument]
 
 
 @dataclass(frozen=True)
+class Repeat:
+    """Programs that read all of a tensor anew: those along `dim`, or each `count` neighbours along it."""
+
+    dim: str
+    count: int | None = None
+
+
+@dataclass(frozen=True)
 class Launch:
     """One kernel launch: its grid by name, and its run-time arguments in the order of the kernel's parameters.
 
-    `repeats` names the grid dimensions along which all of a tensor is read anew. `line` is that of the launch. A
+    `repeats` has for a tensor which programs read all of it anew. `line` is that of the launch. A
     `dependent` launch may start before the one before it has ended. `annotations` are those of the parameters of the
     source, without those that have none; None where types are simply given.
     """
@@ -93,7 +101,7 @@ class Launch:
     grid: Mapping[str, Poly]
     arguments: Mapping[str, KernelArgument]
     constants: Mapping[str, object]
-    repeats: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    repeats: Mapping[str, tuple[Repeat, ...]] = field(default_factory=dict)
     line: int = 0
     dependent: bool = False
     annotations: Mapping[str, str] | None = None

@@ -26,6 +26,8 @@ REST = (
     *("attention/gqa4_bf16_hnd", "attention/gqa4_e5m2_bytes", "attention/gqa4_e4m3_head_scales"),
     *("attention/gqa4_e4m3_softcap", "attention/gqa4_bf16_sinks_softcap"),
     *("attention/mha_dqk192_dv128", "attention/gqa4_bf16_contiguous"),
+    "attention/gqa4_e4m3_softcap",
+    *("attention/mha_dqk192_dv128", "attention/gqa40_bf16", "attention/gqa4_bf16_contiguous"),
 )
 ALL = (*QUICK, *(pytest.param(name, marks=pytest.mark.full) for name in REST))
 
@@ -101,6 +103,7 @@ def test_evidence_reads_like_a_person_wrote_it():
 
 
 ODD, PAGES = "norm/rms_odd", "attention/gqa8_fp8_page1"
+LONG, TILE = "lengths beyond the table", "a second tile of rows that misses a key"
 FAULTS = {
     "a row too far": (
         ODD,
@@ -118,7 +121,7 @@ FAULTS = {
         "bounds",
         "T = ",
     ),
-    "lengths beyond the table": (
+    LONG: (
         PAGES,
         "tl.minimum(tl.maximum(tl.load(p_seq_lens + i_b), 0), CAP)",
         "tl.maximum(tl.load(p_seq_lens + i_b), 0)",
@@ -139,15 +142,19 @@ FAULTS = {
         "bounds",
         "CAP = ",
     ),
+    TILE: (
+        "attention/gqa40_bf16",
+        "b_hi = tl.minimum(b_lo + b_chunk, b_len)",
+        "b_hi = tl.minimum(b_lo + b_chunk, b_len - i_m)",
+        "exactly once",
+        "is read 0 times, not 1, by programs (0, 1, *)",
+    ),
 }
-
-
-LONG = "lengths beyond the table"
 
 
 @pytest.mark.parametrize(
     "fault",
-    [pytest.param(one, marks=pytest.mark.full) if one == LONG else one for one in FAULTS],
+    [pytest.param(one, marks=pytest.mark.full) if one in (LONG, TILE) else one for one in FAULTS],
 )
 def test_a_planted_fault_is_refuted_with_values_that_a_person_can_check(fault):
     name, before, after, subject, shown = FAULTS[fault]

@@ -20,8 +20,8 @@ from kgen.plan.templates import Templates
 from kgen.spec import load
 
 FP8, BF16 = "specs/attention/gqa8_fp8_page1.yaml", "specs/attention/gqa8_bf16_page16.yaml"
-UNEVEN = "specs/attention/mha_dqk192_dv128.yaml"
 CONTIGUOUS = "specs/attention/gqa4_bf16_contiguous.yaml"
+UNEVEN, TILED = "specs/attention/mha_dqk192_dv128.yaml", "specs/attention/gqa40_bf16.yaml"
 GROUPS, NORM = "specs/attention/gqa7_bf16_page64.yaml", "specs/norm/rms_odd.yaml"
 
 
@@ -56,8 +56,13 @@ CASES = [
     ("A52 a group of 24", BF16, ["axes.HK={const: 1}", "axes.G={const: 24}", _check(_lengths(40, 100))]),
     ("A52 a group of 40", BF16, ["axes.HK={const: 1}", "axes.G={const: 40}", _check(_lengths(40, 100))]),
     *[
+        (f"A52 {heads} x {group} heads in tiles of {rows} rows", TILED, [f"axes.HK={{const: {heads}}}", f"axes.G={{const: {group}}}", f"regimes.rows.tile.BLOCK_M={rows}", "axes.D={const: 16}", _check(_lengths(70, 3, Q=1), _lengths(70, 1, Q=2))])
+        for heads, group, rows in ((2, 24, 16), (3, 20, 32), (2, 48, 64), (1, 128, 64))
+    ],
+    ("A52 8 tokens of 40 heads", TILED, ["axes.HK={const: 1}", "axes.Q={const: 8}", "axes.D={const: 16}", "regimes.rows.tile={BLOCK_N: 64}", _check(_lengths(70, 8, 5, Q=8))]),
+    *[
         (f"A17 head dimension {size}", GROUPS, [f"axes.D={{const: {size}}}", "axes.HK={const: 1}", _check(_lengths(70, 3, Q=1))])
-        for size in (96, 112, 160, 192)
+        for size in (96, 112, 160, 192, 256)
     ],
     *[
         (f"A18 keys of {keys} columns and values of {values}", UNEVEN, [f"axes.D={{const: {keys}}}", f"axes.DV={{const: {values}}}", "axes.HK={const: 2}", _check(_lengths(70, 3, Q=1), _lengths(70, 3, Q=4))])
@@ -106,7 +111,10 @@ CASES = [
 NEIGHBOURS = {
     *("A15 2 heads in groups of 6", "A15 1 heads in groups of 5", "A15 1 heads in groups of 12"),
     *("A17 head dimension 96", "A17 head dimension 160", "A17 head dimension 192"),
+    "A17 head dimension 256",
     *("A18 keys of 64 columns and values of 192", "A18 keys of 192 columns and values of 128"),
+    *("A52 3 x 20 heads in tiles of 32 rows", "A52 2 x 48 heads in tiles of 64 rows"),
+    *("A52 1 x 128 heads in tiles of 64 rows", "A52 8 tokens of 40 heads"),
     *("A62 more than 256 splits", "A52 a group of 40"),
     *("A38 scores of 50 with a softcap", "A38 scores of 10000 with a softcap"),
     *("A38 softcap, window, scales and several tokens", "A29 sinks with 1 parts"),

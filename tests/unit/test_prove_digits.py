@@ -6,7 +6,7 @@ import itertools
 
 import pytest
 
-from kgen.algebra import Kind, Poly, Space, conjunction, ge, lt
+from kgen.algebra import Kind, Poly, Space, conjunction, eq, ge, lt
 from kgen.prove.coordinates import coordinates
 from kgen.prove.facts import TensorFacts, World
 from kgen.prove.obligations.digits import Digits, NotDigits
@@ -182,6 +182,34 @@ def test_quotient_and_remainder_are_two_digits_of_one_variable():
     digits.any("row", space.quotient(p, Poly.of(7)), Poly.of(0), Poly.of(5))
     digits.any("column", space.remainder(p, Poly.of(7)), Poly.of(0), Poly.of(7))
     assert digits.missing == [] and one.reach(digits)
+
+
+def test_each_of_some_neighbours_may_meet_all_elements():
+    one = Program(p=35)
+    p, space = one.vars["p"], one.space
+    which = space.remainder(p, Poly.of(7))
+
+    def digits(count: int) -> Digits:
+        found = one.digits()
+        found.any("row", space.quotient(p, Poly.of(7)), Poly.of(0), Poly.of(5))
+        found.each_of(p, count)
+        return found
+
+    told = digits(7)
+    assert told.missing == [] and one.reach(told)
+    # what only one of them does is not done by each
+    assert not told.proves(told.at(eq(which, 0)))
+    assert digits(5).missing == one.unknown
+
+
+def test_what_counts_the_same_and_is_always_zero_tells_itself():
+    one = Program(s=5, lane=16)
+    s, lane = one.vars.values()
+    digits = one.digits(lt(lane, 1))
+    digits.any("i", s + lane, Poly.of(0), Poly.of(5))
+    assert digits.missing == [] and one.reach(digits)
+    with pytest.raises(NotDigits, match="no chain of radices"):
+        one.digits(lt(lane, 2)).any("i", s + lane, Poly.of(0), Poly.of(5))
 
 
 def test_a_product_of_variables_is_no_digit():

@@ -38,6 +38,7 @@ FILES = (
     "attention/mha_dqk192_dv128",
     "attention/gqa4_bf16_contiguous",
     "attention/gqa4_bf16_sinks_softcap",
+    "attention/gqa40_bf16",
     "norm/rms_4096",
     "norm/rms_odd",
 )

@@ -12,7 +12,7 @@
 # devices h200; targets sm_90
 # written by kgen 0.1.0 from gqa4_bf16_contiguous.yaml
 # spec cd4658a3bdf7404ce1bc875f81b4579ec53d3ea0dfbfe2bef0dd79fb552ba1cd
-# templates a29005f161d06135e370cbbeb2718f0d6cb24e0a938b095ea77d45789dd46eaf
+# templates 2f1b0cca8c2a956f9fadc5263b360ac9ea8e91b7e0dcacebd0b7325da0be51cf
 
 import torch
 import triton

@@ -12,7 +12,7 @@
 # devices h200; targets sm_90
 # written by kgen 0.1.0 from gqa4_bf16_hnd.yaml
 # spec 9cc556f5c165640b11b5d5bd7a71a8c2d136a65319ebeaf4140f775637f45182
-# templates a29005f161d06135e370cbbeb2718f0d6cb24e0a938b095ea77d45789dd46eaf
+# templates 2f1b0cca8c2a956f9fadc5263b360ac9ea8e91b7e0dcacebd0b7325da0be51cf
 
 import torch
 import triton

@@ -11,7 +11,7 @@
 # devices h200; targets sm_90, sm_80
 # written by kgen 0.1.0 from gqa4_bf16_sinks_softcap.yaml
 # spec b47bddf71d25c7014afca0f985d00dbe4401338cbf9069ddd7d7ce1b479b302a
-# templates a29005f161d06135e370cbbeb2718f0d6cb24e0a938b095ea77d45789dd46eaf
+# templates 2f1b0cca8c2a956f9fadc5263b360ac9ea8e91b7e0dcacebd0b7325da0be51cf
 
 import torch
 import triton
@@ -893,7 +893,7 @@ def run(q, k_cache, v_cache, block_table, seq_lens, sinks):
     declared = 1 <= B <= 128 and Q in (1, 4) and 1 <= PAGES <= 1048576 and 1 <= CAP <= 131072
     aligned = is_aligned(q, k_cache, v_cache)
     if declared and aligned and B <= 32:
-        if Q <= 1 and max(16, next_pow2(Q * G)) != Q * G:
+        if Q <= 1 and Q * G % min(64, max(16, next_pow2(Q * G))) != 0:
             launch_few(q, k_cache, v_cache, block_table, seq_lens, sinks, out, lse, B, CAP)
         else:
             launch_few_verify_full(

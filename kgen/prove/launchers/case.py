@@ -18,6 +18,7 @@ from kgen.prove.facts import (
     Launch,
     OtherArgument,
     PointerArgument,
+    Repeat,
     World,
 )
 from kgen.prove.launchers.axes import declare, optional
@@ -181,8 +182,16 @@ class _Walk:
         names = list(variant.kernels[plan.role].grid) if plan else []
         return names if len(names) == count else [f"axis {n}" for n in range(count)]
 
-    def _repeats(self, plan: KernelPlan) -> Mapping[str, tuple[str, ...]]:
-        return self._launcher.regime.template.variant.kernels[plan.role].repeats
+    def _repeats(self, plan: KernelPlan) -> Mapping[str, tuple[Repeat, ...]]:
+        declared = self._launcher.regime.template.variant.kernels[plan.role].repeats
+        return {name: tuple(map(self._repeat, along)) for name, along in declared.items()}
+
+    def _repeat(self, declared: str) -> Repeat:
+        """`m`, or `m % N` with the value that N has in this case."""
+        dim, _, count = declared.partition(" % ")
+        if count and not isinstance(self._case.constants.get(count), int):
+            raise LauncherError(f"{count} is no constant here, and `repeats` has `{declared}`", 0)
+        return Repeat(dim, self._case.constants[count] if count else None)
 
     def _argument(self, node: ast.expr) -> KernelArgument:
         match node:

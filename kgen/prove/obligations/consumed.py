@@ -9,7 +9,7 @@ from kgen.prove.obligations.bounds import located, reached
 from kgen.prove.obligations.digits import Digits, NotDigits
 from kgen.prove.obligations.engine import Engine
 from kgen.prove.obligations.model import Obligation
-from kgen.prove.obligations.once import check_demand, tell
+from kgen.prove.obligations.once import check_demand, tell, whole
 from kgen.prove.obligations.place import Place, demands_of
 from kgen.prove.obligations.statements import as_one
 from kgen.prove.obligations.tickets import entered
@@ -49,7 +49,7 @@ def _every(engine: Engine, store: Place, load: Place) -> None:
     if written is None or read is None:
         raise NotDigits("the coordinates are not known")
     dropped, granted, _ = entered(load.access.path, load.tickets)
-    repeated = load.launch.repeats.get(load.access.tensor, ())
+    repeated = whole(load.launch.repeats.get(load.access.tensor, ()))
     demands = demands_of(engine, load, {*dropped, *repeated})
     digits = Digits(engine, demands, reached(load.access))
     digits.facts += reached(store.access)
@@ -85,7 +85,7 @@ def _same_group(engine: Engine, digits: Digits, load: Place, dropped: frozenset[
 def _at_most_once(engine: Engine, load: Place) -> None:
     """Different programs, turns and lanes load different elements. Raises NotDigits."""
     dropped, _, _ = entered(load.access.path, load.tickets)
-    repeated = load.launch.repeats.get(load.access.tensor, ())
+    repeated = whole(load.launch.repeats.get(load.access.tensor, ()))
     digits = Digits(engine, demands_of(engine, load, {*dropped, *repeated}), reached(load.access))
     tell(engine, digits, load)
     for variable in digits.missing:

@@ -194,6 +194,20 @@ class Digits:
             )
         self._settle((variable,), [Poly.of(0)])
 
+    def each_of(self, program: Poly, count: int) -> None:
+        """Each of `count` neighbouring programs meets all elements: which of them it is may be anything, and is given."""
+        unknown = self._unknown.intersection(program.variables)
+        for variable in range(len(self._space)) if unknown else ():
+            its = self._space[variable].definition
+            if isinstance(its, Remainder) and (its.dividend, its.divisor) == (
+                program,
+                Poly.of(count),
+            ):
+                given = self._engine.digit(f"{self._engine.text(Poly.variable(variable))}'given")
+                self.facts.append(lt(given, count))
+                self._settle((variable,), [given])
+                return
+
     def choose_zero(self, variable: int) -> None:
         """A variable that no coordinate tells, where any value will do."""
         self._settle((variable,), [Poly.of(0)])

@@ -22,7 +22,7 @@ from kgen.algebra import (
 from kgen.algebra.definitions import TableEntry
 from kgen.algebra.division import Remainder
 from kgen.prove.coordinates import coordinates
-from kgen.prove.facts import EntryOf, Part, Reads, TensorFacts
+from kgen.prove.facts import EntryOf, Part, Reads, Repeat, TensorFacts
 from kgen.prove.obligations.bounds import located, reached
 from kgen.prove.obligations.digits import Digits, NotDigits
 from kgen.prove.obligations.engine import Engine
@@ -163,7 +163,7 @@ def _decided(
     says: str,
     found: Sequence[Place],
     indices: Callable[[Place], Iterable[Index]],
-    repeated: Sequence[str],
+    repeated: Sequence[Repeat],
 ) -> Obligation:
     first = found[0]
     kernel, line, tensor = first.launch.function, first.access.line, first.access.tensor
@@ -179,7 +179,7 @@ def _decided(
 
 
 def one_to_one(
-    engine: Engine, place: Place, indices: Sequence[Index], repeated: Sequence[str]
+    engine: Engine, place: Place, indices: Sequence[Index], repeated: Sequence[Repeat]
 ) -> int:
     """Raises NotDigits with the reason where elements and variables are not shown to correspond."""
     given = reached(place.access)
@@ -191,10 +191,13 @@ def one_to_one(
                 f"{index.name} = {shown} may lie outside {engine.text(index.low)} to {engine.text(index.high)} - 1"
             )
     dropped, granted, _ = entered(place.access.path, place.tickets)
-    demands = demands_of(engine, place, {*repeated, *dropped})
+    demands = demands_of(engine, place, {*whole(repeated), *dropped})
     digits = Digits(engine, demands, given)
     for index in indices:
         digits.any(index.name, index.poly, index.low, index.high)
+    for one in repeated:
+        if one.count is not None:
+            digits.each_of(place.programs[one.dim], one.count)
     for variable in digits.missing:
         digits.only_zero(variable)
     for variable, demand in demands.items():
@@ -210,6 +213,11 @@ def one_to_one(
         if condition not in granted:
             check_demand(engine, digits, condition, "an element may be left out")
     return len(demands)
+
+
+def whole(repeated: Sequence[Repeat]) -> frozenset[str]:
+    """The dimensions along which every program reads anew."""
+    return frozenset(one.dim for one in repeated if one.count is None)
 
 
 def check_demand(engine: Engine, digits: Digits, condition: Formula, reason: str) -> None:

@@ -81,7 +81,8 @@ def attention_scene(
     def reads(instance: Instance) -> tuple[Reads, ...]:
         # a launch of its own combines parts; without one, every tile of rows reads all keys
         per = (0, 1) if len(instance.launches) > 1 else (0, 1, 2)
-        keys = {name: _Keys(table, live, oldest, cache) for name, cache in caches.items()}
+        tiles = instance.launches[0].grid[1] // sizes["HK"]
+        keys = {name: _Keys(table, live, oldest, cache, tiles) for name, cache in caches.items()}
         return tuple(
             Reads(name, 0, per, own.elements, own.name(name)) for name, own in keys.items()
         )
@@ -157,13 +158,19 @@ class _Keys:
     """The keys that rows of a request may see, as elements of the cache."""
 
     def __init__(
-        self, table: np.ndarray, live: list[int], oldest: list[int], cache: dict[str, int]
+        self,
+        table: np.ndarray,
+        live: list[int],
+        oldest: list[int],
+        cache: dict[str, int],
+        tiles: int,
     ):
         self._table, self._live, self._oldest, self._cache = table, live, oldest, cache
+        self._tiles = tiles
 
     def elements(self, group: tuple[int, ...]) -> np.ndarray:
-        """The elements that the programs of (request, head, ...) read."""
-        request, head = group[0], group[1]
+        """The elements that the programs of (request, head and tile of rows, ...) read."""
+        request, head = group[0], group[1] // self._tiles
         page = self._cache["slot"]
         keys = np.arange(self._oldest[request], self._live[request])[:, None]
         at = {
