@@ -216,7 +216,7 @@ def _context(
             )
         terms = [
             (
-                _atom(coordinates[dim]) + f" * stride_{tensor.short}_{dim}"
+                _product(coordinates[dim], f"stride_{tensor.short}_{dim}")
                 if dim != dims[-1]
                 else coordinates[dim]
             )
@@ -239,6 +239,11 @@ def _context(
         "atom": _atom,
         "head": lambda: _head(function, arguments),
     }
+
+
+def _product(text: str, stride: str) -> str:
+    """A coordinate times a stride; 1 is not written."""
+    return stride if text == "1" else f"{_atom(text)} * {stride}"
 
 
 def _atom(text: str) -> str:

@@ -40,6 +40,11 @@ class Layout(Model):
     page_size: Annotated[Annotated[int, Field(ge=1, le=65536)] | None, _PAGE_SIZE] = Field(
         None, description="Tokens in a page, where there are pages.", examples=[1]
     )
+    kv: Literal["separate", "interleaved", "packed"] = Field(
+        "separate",
+        description="Keys and values in a tensor each; in one with a dimension of 2 behind the first, keys then"
+        " values; or in one of twice the head dimension, the values of a token behind its keys.",
+    )
     storage: Literal["native", "uint8"] = Field(
         "native",
         description="Whether the cache's tensors have the type of `dtypes.kv`, or hold its bytes.",

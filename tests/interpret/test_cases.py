@@ -20,6 +20,8 @@ from kgen.plan.templates import Templates
 from kgen.spec import load
 
 FP8, BF16 = "specs/attention/gqa8_fp8_page1.yaml", "specs/attention/gqa8_bf16_page16.yaml"
+UNEVEN = "specs/attention/mha_dqk192_dv128.yaml"
+PACKED = "specs/attention/gqa4_bf16_packed.yaml"
 CONTIGUOUS = "specs/attention/gqa4_bf16_contiguous.yaml"
 UNEVEN, TILED = "specs/attention/mha_dqk192_dv128.yaml", "specs/attention/gqa40_bf16.yaml"
 GROUPS, NORM = "specs/attention/gqa7_bf16_page64.yaml", "specs/norm/rms_odd.yaml"
@@ -99,6 +101,8 @@ CASES = [
     ("heads before tokens, a window and columns that are no power of two", GROUPS, ["layout.cache=paged_hnd", "layout.page_size=16", "axes.HK={const: 2}", "axes.D={const: 80}", _check(_lengths(170, 5, Q=1, WINDOW=100), _lengths(170, 5, Q=3, WINDOW=100))]),
     ("a contiguous cache", CONTIGUOUS, [_check(_lengths(65, 0, 130, Q=1), _lengths(3, 66, Q=4))]),
     ("a contiguous cache, heads before tokens, a window, as FP8", CONTIGUOUS, ["layout.cache=contiguous_hnd", "dtypes.kv=fp8_e4m3", "axes.WINDOW={values: [100]}", "masking.window=WINDOW", _check(_lengths(170, 5, Q=1, WINDOW=100), _lengths(170, 99, Q=4, WINDOW=100))]),
+    ("values behind keys", PACKED, [_check(_lengths(65, 0, 17, Q=1), _lengths(66, 3, Q=4))]),
+    ("keys and values in halves, heads before tokens, a window, 80 columns of FP8", PACKED, ["layout.kv=interleaved", "layout.cache=paged_hnd", "dtypes.kv=fp8_e4m3", "axes.D={const: 80}", "axes.WINDOW={values: [30]}", "masking.window=WINDOW", _check(_lengths(100, 5, Q=1, WINDOW=30), _lengths(100, 33, Q=4, WINDOW=30))]),
     ("G87 squares beyond fp16", NORM, ["axes.H={values: [4096]}", _check("{T: 2, H: 4096}")]),
     ("G94 a weight of another type", NORM, ["dtypes={x: bf16, weight: fp32, out: bf16}", _check("{T: 3, H: 513}")]),
     ("G105 rows of other lengths", NORM, ["axes.H={values: [1152, 1536, 2560]}", _check("{T: 2, H: {sweep: [1152, 1536, 2560]}}")]),
@@ -123,6 +127,7 @@ NEIGHBOURS = {
     "A7 fewer tiles than splits, summed in one turn",
     *("A26 window 15", "A26 window 64", "A40 scales with one split"),
     "a contiguous cache, heads before tokens, a window, as FP8",
+    "keys and values in halves, heads before tokens, a window, 80 columns of FP8",
     *("A54 2 tokens see each other causally", "A54 8 tokens see each other causally"),
 }
 

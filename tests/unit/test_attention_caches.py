@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import torch
 
+from kgen.diagnostics import KgenError
 from kgen.families.attention import problem as attention
 from kgen.plan.build import build
 from kgen.prove.replay.host import capture
@@ -19,7 +20,7 @@ from kgen.render.assemble import render
 from kgen.render.model import Source
 from kgen.spec import load
 
-CONTIGUOUS = "gqa4_bf16_contiguous"
+CONTIGUOUS, PACKED = "gqa4_bf16_contiguous", "gqa4_bf16_packed"
 
 
 @pytest.fixture(scope="module")
@@ -121,3 +122,89 @@ def test_a_replay_knows_the_slots_of_a_contiguous_cache(rendered, old, new, said
 
 def test_a_capacity_of_any_number_is_served(rendered):
     assert "CAP" in rendered(CONTIGUOUS, "axes.CAP={values: [77, 300]}").text
+
+
+# ---------------------------------------------------------------- keys and values in one tensor
+
+
+SEPARATE = ("layout.kv=separate", "interface.args=[q, k_cache, v_cache, block_table, seq_lens]")
+INTERLEAVED = "layout.kv=interleaved"
+
+
+@pytest.mark.parametrize(
+    ("cache", "kv", "shape"),
+    [
+        ("paged_nhd", "packed", "(PAGES, PAGE, HK, 2 * D)"),
+        ("paged_hnd", "packed", "(PAGES, HK, PAGE, 2 * D)"),
+        ("paged_nhd", "interleaved", "(PAGES, 2, PAGE, HK, D)"),
+        ("paged_hnd", "interleaved", "(PAGES, 2, HK, PAGE, D)"),
+    ],
+)
+def test_one_tensor_holds_both(rendered, cache, kv, shape):
+    text = rendered(PACKED, f"layout.cache={cache}", f"layout.kv={kv}").text
+    assert f'check_shape("kv_cache", kv_cache, {shape})' in text
+    assert "    PAGES = kv_cache.shape[0]\n" in text
+    assert "aligned = is_aligned(q, kv_cache)" in text
+    behind = "            + D\n            + o_d[None, :],\n"
+    half = "            + stride_kv_half\n"
+    assert text.count(behind) == 2 * (kv == "packed") and text.count(half) == 2 * (kv != "packed")
+
+
+def test_keys_and_values_are_where_they_are_said_to_be(rendered):
+    _, apart = _inputs(rendered(PACKED, *SEPARATE), [20, 0, 3])
+    _, behind = _inputs(rendered(PACKED), [20, 0, 3])
+    _, halves = _inputs(rendered(PACKED, INTERLEAVED), [20, 0, 3])
+    for place, name in enumerate(("k_cache", "v_cache")):
+        same = functools.partial(torch.equal, apart[name].view(torch.int16))
+        assert same(behind["kv_cache"][..., 64 * place :][..., :64].view(torch.int16))
+        assert same(halves["kv_cache"][:, place].view(torch.int16))
+
+
+def test_one_tensor_gives_what_two_give(rendered):
+    results = []
+    for overrides in (SEPARATE, (), (INTERLEAVED,)):
+        source = rendered(PACKED, *overrides)
+        case, arguments = _inputs(source, [40, 0, 3])
+        found = attention.expected(source.manifest["problem"], case, arguments)
+        results.append(found["out"].values)
+    assert results[0].abs().sum() > 0
+    assert torch.equal(results[0], results[1]) and torch.equal(results[0], results[2])
+
+
+@pytest.mark.parametrize(
+    ("kv", "old", "new", "said"),
+    [
+        (
+            "packed",
+            "+ D\n            + o_d",
+            "+ o_d",
+            "h=1, d=0], key 16 of request 1 (length 20), is read 2 times, not 1",
+        ),
+        (
+            "packed",
+            "p_kv\n            + b_page",
+            "p_kv + 1\n            + b_page",
+            "h=1, d=0], key 32 of request 0 (length 33), is read 0 times, not 1",
+        ),
+        (
+            "interleaved",
+            "            + stride_kv_half\n",
+            "",
+            "half=0, slot=0, h=1, d=0], key 16 of request 1 (length 20), is read 2 times",
+        ),
+    ],
+)
+def test_a_replay_knows_the_halves_of_a_cache(rendered, kv, old, new, said):
+    source = rendered(PACKED, f"layout.kv={kv}")
+    found = _replayed(source, {"B": 2, "Q": 1, "CAP": 48}, [33, 20], old, new)
+    assert any(said in one for one in found), found
+
+
+@pytest.mark.parametrize("kv", ["packed", "interleaved"])
+def test_halves_of_different_width_are_refused(rendered, kv):
+    with pytest.raises(KgenError) as caught:
+        rendered(PACKED, f"layout.kv={kv}", "axes.DV={const: 32}")
+    assert (
+        f"KG461: a cache of keys and values that are {kv} has equal halves, and DV is not D"
+        in str(caught.value)
+    )

@@ -39,6 +39,7 @@ FILES = (
     "attention/gqa4_bf16_contiguous",
     "attention/gqa4_bf16_sinks_softcap",
     "attention/gqa40_bf16",
+    "attention/gqa4_bf16_packed",
     "norm/rms_4096",
     "norm/rms_odd",
 )

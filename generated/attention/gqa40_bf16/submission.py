@@ -10,7 +10,7 @@
 # devices h200; targets sm_90
 # written by kgen 0.1.0 from gqa40_bf16.yaml
 # spec 7a4bd3aba467c8d6bd29eb761e7f39ef97cf573d951cf4be783def3fe145f56f
-# templates ea05ced4c1fd5d9bca224d307e6b2562cbb704b62ff62f87bf66530937c128bb
+# templates 70d82a114ad2a7ab23d0c3bc3e34e17c0d3bd08b8675cc8519a57ea824498362
 
 import torch
 import triton

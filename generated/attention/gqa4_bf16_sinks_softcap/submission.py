@@ -11,7 +11,7 @@
 # devices h200; targets sm_90, sm_80
 # written by kgen 0.1.0 from gqa4_bf16_sinks_softcap.yaml
 # spec b47bddf71d25c7014afca0f985d00dbe4401338cbf9069ddd7d7ce1b479b302a
-# templates 2f1b0cca8c2a956f9fadc5263b360ac9ea8e91b7e0dcacebd0b7325da0be51cf
+# templates 72b51864eade76b5101382f34256d0d511b2271e645d376da6ec339a801ad317
 
 import torch
 import triton

@@ -11,7 +11,7 @@
 # devices h200; targets sm_90
 # written by kgen 0.1.0 from gqa4_e4m3_head_scales.yaml
 # spec 251bbed7e154b935c2ee8aed1574ca36cef168b71e65dc6c9d3902e082ad0abe
-# templates 2f1b0cca8c2a956f9fadc5263b360ac9ea8e91b7e0dcacebd0b7325da0be51cf
+# templates 72b51864eade76b5101382f34256d0d511b2271e645d376da6ec339a801ad317
 
 import torch
 import triton

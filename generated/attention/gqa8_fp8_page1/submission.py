@@ -13,7 +13,7 @@
 # devices h200; targets sm_90
 # written by kgen 0.1.0 from gqa8_fp8_page1.yaml
 # spec 54c3d77a200344abec0c9bebeb0631cdadf7442579a2fd06235aa44470134909
-# templates 2f1b0cca8c2a956f9fadc5263b360ac9ea8e91b7e0dcacebd0b7325da0be51cf
+# templates 72b51864eade76b5101382f34256d0d511b2271e645d376da6ec339a801ad317
 
 import torch
 import triton

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from kgen.families.model import Dim
+from kgen.families.model import Dim, Lookup, ReadOnce, Tensor
 
 if TYPE_CHECKING:
     from kgen.spec import Spec
@@ -25,6 +25,43 @@ CACHE_DIMS: Mapping[str, tuple[str, ...]] = {
 """The order of a cache's dimensions in memory: all that tells the layouts apart, since strides are arguments."""
 
 
+def cache_tensors(spec: Spec) -> tuple[Tensor, ...]:
+    """The tensors that hold keys and values."""
+    layout, kind = spec.document.layout, stored(spec)
+    if layout.kv == "separate":
+        sides = (("k", "D", "keys"), ("v", value_columns(spec), "values"))
+        return tuple(
+            Tensor(f"{short}_cache", short, kind, cache_dims(spec, columns), "input", doc)
+            for short, columns, doc in sides
+        )
+    if layout.kv == "packed":
+        dims, doc = cache_dims(spec, "2 * D"), "keys, with the values behind each"
+    else:
+        first, *rest = cache_dims(spec, "D")
+        dims, doc = (first, Dim("half", "2"), *rest), "keys and values"
+    return (Tensor("kv_cache", "kv", kind, dims, "input", doc),)
+
+
+def reads(spec: Spec) -> tuple[ReadOnce, ...]:
+    """What is read exactly once: all that is stored for the tokens that some query sees."""
+    over = {"b": ("0", "B"), "h": ("0", "HK"), "p": ("FIRST", "LIVE")}
+    pages = {"page": Lookup("block_table", ("b", "p // PAGE"))}
+    at = {"page": "page", "slot": "p % PAGE"} if spec.document.layout.paged else {"slot": "p"}
+    return tuple(
+        ReadOnce(
+            tensor.name,
+            over | {dim.name: ("0", dim.extent) for dim in tensor.dims if dim.name in _PARTS},
+            tuple(at.get(dim.name, dim.name) for dim in tensor.dims),
+            pages,
+        )
+        for tensor in cache_tensors(spec)
+    )
+
+
+_PARTS = ("half", "d")
+"""The dimensions of a cache within a token and KV head."""
+
+
 def cache_dims(spec: Spec, columns: str) -> tuple[Dim, ...]:
     """The dimensions of a cache, in order: a contiguous one has a slot for each token that a request can hold."""
     layout = spec.document.layout
@@ -35,7 +72,8 @@ def cache_dims(spec: Spec, columns: str) -> tuple[Dim, ...]:
 
 def shape_of(spec: Spec, dim: str) -> str:
     """Where the entry finds the extent of a cache's dimension."""
-    return f"k_cache.shape[{CACHE_DIMS[spec.document.layout.cache].index(dim)}]"
+    cache = cache_tensors(spec)[0]
+    return f"{cache.name}.shape[{[one.name for one in cache.dims].index(dim)}]"
 
 
 def stored(spec: Spec) -> str:
@@ -74,4 +112,6 @@ def departures(spec: Spec) -> Mapping[str, Any]:
         found["cache"] = list(CACHE_DIMS[layout.cache])
     if layout.storage != "native":
         found["stored"] = stored(spec)
+    if layout.kv != "separate":
+        found["kv"] = layout.kv
     return found

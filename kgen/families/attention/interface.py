@@ -13,14 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 from kgen.expr import evaluate, parse
 from kgen.families.attention.cache import (
-    CACHE_DIMS,
     TRITON,
-    cache_dims,
+    cache_tensors,
     departures,
     operand,
     operand_of_tile,
+    reads,
     shape_of,
-    stored,
     value_columns,
 )
 from kgen.families.attention.scores import check_scores, modifications
@@ -32,7 +31,6 @@ from kgen.families.model import (
     Dim,
     Family,
     Lookup,
-    ReadOnce,
     Tensor,
     Value,
 )
@@ -53,8 +51,7 @@ def _tensors(spec: Spec) -> tuple[Tensor, ...]:
     columns = Dim("d", value_columns(spec))
     found = [
         Tensor("q", "q", dtypes.q, (*rows, Dim("d", "D")), "input", "queries"),
-        Tensor("k_cache", "k", stored(spec), cache_dims(spec, "D"), "input", "keys"),
-        Tensor("v_cache", "v", stored(spec), cache_dims(spec, columns.extent), "input", "values"),
+        *cache_tensors(spec),
     ]
     if document.layout.paged:
         what = "page of each run of PAGE tokens; entries past the live length may be anything"
@@ -125,6 +122,7 @@ def _features(spec: Spec) -> Mapping[str, Value]:
     document = spec.document
     return {
         "layout.cache": document.layout.cache,
+        "layout.kv": document.layout.kv,
         "layout.storage": document.layout.storage,
         "dtypes.q": document.dtypes.q,
         "dtypes.kv": document.dtypes.kv,
@@ -173,6 +171,16 @@ def _check(spec: Spec) -> list[Diagnostic]:
                 "dtypes",
                 "operand",
                 hint="write operand: auto, or fp16",
+            )
+        )
+    if document.layout.kv != "separate" and value_columns(spec) != "D":
+        found.append(
+            spec.diagnostic(
+                "KG461",
+                f"a cache of keys and values that are {document.layout.kv} has equal halves, and DV is not D",
+                "layout",
+                "kv",
+                hint="write kv: separate, or leave the axis DV out",
             )
         )
     if document.layout.storage == "uint8" and not document.dtypes.kv.startswith("fp8"):
@@ -226,6 +234,7 @@ def _context(spec: Spec) -> Mapping[str, Any]:
     document = spec.document
     used = operand(spec)
     return {
+        "kv": document.layout.kv,
         "PAGE": document.layout.page_size,
         "operand": TRITON[used],
         "operand_name": used,
@@ -267,20 +276,12 @@ def _accesses(spec: Spec) -> Accesses:
     Of a request with LIVE tokens, keys and values of positions FIRST to LIVE - 1 are read: those that some query sees.
     """
     first = Chosen("max(LIVE - Q + 1 - WINDOW, 0)", when="WINDOW != none")
-    over = {"b": ("0", "B"), "h": ("0", "HK"), "p": ("FIRST", "LIVE")}
-    columns = {"k_cache": "D", "v_cache": value_columns(spec)}
-    pages = {"page": Lookup("block_table", ("b", "p // PAGE"))}
-    at = {"page": "page", "slot": "p % PAGE"} if spec.document.layout.paged else {"slot": "p"}
-    place = tuple(at.get(name, name) for name in CACHE_DIMS[spec.document.layout.cache])
     promised = (Contents("block_table", "0", "PAGES - 1", "page * PAGE < LIVE"),)
     return Accesses(
         values={"LENGTH": Lookup("seq_lens", ("b",))},
         let={"LIVE": Chosen("clamp(LENGTH, 0, CAP)"), "FIRST": first},
         contents=promised if spec.document.layout.paged else (),
-        reads=tuple(
-            ReadOnce(cache, {**over, "d": ("0", extent)}, place, pages)
-            for cache, extent in columns.items()
-        ),
+        reads=reads(spec),
     )
 
 
@@ -311,5 +312,7 @@ FAMILY = Family(
         "CAP": (1, MOST_KEYS),
         "WINDOW": (1, MOST_KEYS),
     },
-    optional=frozenset({"block_table", "k_scale", "v_scale", "sinks", "lse"}),
+    optional=frozenset(
+        {"k_cache", "v_cache", "kv_cache", "block_table", "k_scale", "v_scale", "sinks", "lse"}
+    ),
 )

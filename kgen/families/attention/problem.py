@@ -3,7 +3,9 @@
 Tensors: q [B, Q, HK * G, D]; k_cache [PAGES, PAGE, HK, D] and v_cache [PAGES, PAGE, HK, DV], or as `cache` of the
 problem orders these; block_table [B, CAP // PAGE] int32; seq_lens [B] int32; k_scale and v_scale fp32, one element or
 [HK]; sinks fp32 [HK * G]; out [B, Q, HK * G, DV]; lse [B, Q, HK * G] fp32. DV is D where the problem has no such axis.
-A contiguous cache [B, CAP, HK, D] is here one of pages of CAP tokens, request b having page b.
+A contiguous cache [B, CAP, HK, D] is here one of pages of CAP tokens, request b having page b. In place of both caches
+there may be a kv_cache that holds them, `interleaved` with a dimension of 2 behind the first, or `packed` with values
+behind keys.
 
 Whatever a kernel must not use is poisoned: slots and pages that no row of the request sees hold NaN, table entries
 past the live length hold ids far outside the cache.
@@ -268,8 +270,9 @@ def inputs(
     table = _table(shape, generator)
     found: dict[str, torch.Tensor | int | None] = {
         "q": _queries(shape, dtypes["q"], case.layout, generator),
-        "k_cache": _cache(problem, shape, shape.columns, table, generator),
-        "v_cache": _cache(problem, shape, shape.value_columns, table, generator),
+        "k_cache": (k := _cache(problem, shape, shape.columns, table, generator)),
+        "v_cache": (v := _cache(problem, shape, shape.value_columns, table, generator)),
+        "kv_cache": _JOINED[problem["kv"]][0](k, v) if "kv" in problem else None,
         "block_table": _strange(shape, table),
         "seq_lens": torch.tensor(shape.lengths, dtype=torch.int32),
         "k_scale": K_SCALE * _steps(problem["scales"]["k"], shape),
@@ -340,6 +343,22 @@ def _cache(
     return cache.permute(order).contiguous().view(stored)
 
 
+_JOINED = {
+    "interleaved": (lambda k, v: torch.stack((k, v), 1), lambda kv: kv.unbind(1)),
+    "packed": (lambda k, v: torch.cat((k, v), -1), lambda kv: kv.chunk(2, -1)),
+}
+"""How keys and values become one tensor, and are taken apart again."""
+
+
+def _caches(
+    problem: Mapping[str, Any], arguments: Mapping[str, Any]
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Keys and values of a call."""
+    if "kv" in problem:
+        return _JOINED[problem["kv"]][1](arguments["kv_cache"])
+    return arguments["k_cache"], arguments["v_cache"]
+
+
 def _dims(problem: Mapping[str, Any]) -> list[str]:
     """The order of a cache's dimensions, the requests of a contiguous one being its pages."""
     return ["page" if name == "b" else name for name in problem.get("cache", BY_TOKEN)]
@@ -378,7 +397,7 @@ def _lay_out(value: Any, name: str, layout: str, device: torch.device) -> Any:
         return _within(value, [*value.shape[:-1], value.shape[-1] + 1], 1)
     if layout == "expanded" and name == "q":
         return value[:, :, :1].expand(value.shape)
-    if layout == "far" and name in ("k_cache", "v_cache"):
+    if layout == "far" and name in ("k_cache", "v_cache", "kv_cache"):
         return far_apart(value)
     return value
 
@@ -437,7 +456,7 @@ def _attend(
     """out, lse, sqrt(sum p^2 v^2) and the absolute error of a score, each with the rows of q."""
     q = arguments["q"].double()
     by_token = [_dims(problem).index(name) for name in BY_TOKEN]
-    caches = [arguments[name].permute(by_token) for name in ("k_cache", "v_cache")]
+    caches = [one.permute(by_token) for one in _caches(problem, arguments)]
     table = arguments["block_table"].long() if shape.paged else _own_pages(shape, q.device)
     scale = problem["softmax"] * _scale_of_rows("k_scale", shape, arguments)
     v_scale = _scale_of_rows("v_scale", shape, arguments)

@@ -49,9 +49,14 @@ def _in_steps(engine: Engine, found: Sequence[Place]) -> Place | None:
     for order in itertools.permutations(found):
         offsets = [engine.space.concrete(place.access.offset) for place in order]
         steps = {after - before for before, after in itertools.pairwise(offsets)}
-        if len(steps) == 1 and engine.proves(ge(next(iter(steps)), 1)):
+        if len(steps) == 1 and _forward(engine, *steps):
             return _numbered(engine, order, offsets[0], steps.pop())
     return None
+
+
+def _forward(engine: Engine, step: Poly) -> bool:
+    """Whether a step leads on. A stride does: where it is 0, no coordinate tells its statements apart."""
+    return engine.proves(ge(step, 1 if step.constant is not None else 0))
 
 
 def _numbered(engine: Engine, order: Sequence[Place], offset: Poly, step: Poly) -> Place:

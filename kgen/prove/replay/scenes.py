@@ -21,7 +21,6 @@ _TYPES = {
     **{"fp8_e4m3": "fp8e4nv", "fp8_e5m2": "fp8e5", "uint8": "u8"},
 }
 _GAP = 16
-_CACHES = ("k_cache", "v_cache")
 _HUGE_GAPS = (1 << 21, 1 << 25, 1 << 27, 3 << 26, 1 << 29)
 """Each puts the stride of another dimension below 2**31 and its product with an index beyond."""
 Axes = Mapping[str, int | None]
@@ -75,7 +74,7 @@ def attention_scene(
     for request, count in enumerate(used):
         table[request, :count] = np.arange(first, first + count)[::-1]
         first += count
-    caches = {name: _cache(problem, sizes, pages, name) for name in _CACHES}
+    caches = _caches(problem, sizes, pages)
     oldest = [_oldest(length, sizes["Q"], window) for length in live]
 
     def reads(instance: Instance) -> tuple[Reads, ...]:
@@ -119,7 +118,7 @@ def _attention_arguments(
     dtypes = problem["dtypes"]
     stored = problem.get("stored", dtypes["kv"])
     rows = (sizes["B"], sizes["Q"], sizes["HK"] * sizes["G"], sizes["D"])
-    caches = {name: _cache(problem, sizes, pages, name) for name in _CACHES}
+    caches = _caches(problem, sizes, pages)
     width = (sizes["B"], sizes["CAP"] // _page(problem, sizes))
     scales = {
         name: (sizes["HK"] if mode == "per_head" else 1,)
@@ -141,12 +140,17 @@ def _attention_arguments(
     return {name: tensors[name] for name in problem["arguments"]}
 
 
-def _cache(problem: Mapping[str, Any], sizes: Axes, pages: int, name: str) -> dict[str, int]:
-    """The extents of a cache by the names of its dimensions, in their order: tokens first where a problem names none."""
-    columns = sizes["D"] if name == "k_cache" else sizes.get("DV", sizes["D"])
-    extents = {"slot": _page(problem, sizes), "h": sizes["HK"], "d": columns}
+def _caches(problem: Mapping[str, Any], sizes: Axes, pages: int) -> dict[str, dict[str, int]]:
+    """The extents of each cache by the names of its dimensions, in their order: tokens first where a problem names none."""
+    extents = {"slot": _page(problem, sizes), "h": sizes["HK"], "d": sizes["D"]}
     extents |= {"page": pages, "b": pages}
-    return {name: extents[name] for name in problem.get("cache", ("page", "slot", "h", "d"))}
+    keys = {name: extents[name] for name in problem.get("cache", ("page", "slot", "h", "d"))}
+    if "kv" not in problem:
+        return {"k_cache": keys, "v_cache": {**keys, "d": sizes.get("DV", sizes["D"])}}
+    if problem["kv"] == "packed":
+        return {"kv_cache": {**keys, "d": 2 * sizes["D"]}}
+    first = next(iter(keys))
+    return {"kv_cache": {first: keys[first], "half": 2, **keys}}
 
 
 def _page(problem: Mapping[str, Any], sizes: Axes) -> int:
@@ -178,6 +182,7 @@ class _Keys:
             "b": np.array(request),
             "slot": keys % page,
             "h": np.array(head),
+            "half": np.arange(2)[:, None, None],
             "d": np.arange(self._cache["d"]),
         }
         places = np.broadcast_arrays(*(at[name] for name in self._cache))
