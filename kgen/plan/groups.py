@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Mapping
 
 from kgen.expr import Expr, evaluate, fold, is_literal, names
@@ -12,7 +13,7 @@ from kgen.plan.errors import PlanProblem
 from kgen.plan.kernels import plan_kernel
 from kgen.plan.model import Case, Group, ScratchPlan
 from kgen.plan.scope import Layers, Scope, chosen, layers_of, resolved
-from kgen.plan.variant import expression, Scratch
+from kgen.plan.variant import Kernel, Scratch, expression
 
 INT32_MAX = 2**31 - 1
 
@@ -21,8 +22,9 @@ def groups(scope: Scope) -> tuple[Group, ...]:
     """The groups of a regime, in the order in which their first cases come. Raises PlanProblem."""
     found: dict[tuple[tuple[str, bool], ...], list[Case]] = {}
     for case in _cases(scope):
-        labels = tuple(_labels(scope, case).items())
-        found.setdefault(labels, []).append(case)
+        for answers in _answers(scope, case):
+            labels = tuple({**_labels(scope, case), **answers}.items())
+            found.setdefault(labels, []).append(case)
     return tuple(_group(scope, dict(labels), tuple(cases)) for labels, cases in found.items())
 
 
@@ -58,6 +60,22 @@ def _labels(scope: Scope, case: Case) -> dict[str, bool]:
     return found
 
 
+def _answers(scope: Scope, case: Case) -> Iterator[dict[str, bool]]:
+    """Every way in which the variant's branches may be answered in a case, those first that need the test."""
+    ways = []
+    for branch, text in scope.variant.branches.items():
+        folded = fold(expression(text), case.constants)
+        answers = [bool(evaluate(folded, {}))] if is_literal(folded) else [True, False]
+        ways.append([(branch, answer) for answer in answers])
+    return map(dict, itertools.product(*ways))
+
+
+def _launched(kernel: Kernel, labels: Mapping[str, bool]) -> bool:
+    """Whether a kernel runs on these branches."""
+    wanted = kernel.only is None or labels[kernel.only]
+    return wanted and not (kernel.unless is not None and labels[kernel.unless])
+
+
 def _listed(expr: Expr) -> str:
     return ", ".join(sorted(names(expr)))
 
@@ -72,8 +90,18 @@ def _group(scope: Scope, labels: Mapping[str, bool], cases: tuple[Case, ...]) ->
     kernels = tuple(
         plan_kernel(scope, role, kernel, layers, tensors, cases, wide)
         for role, kernel in scope.variant.kernels.items()
+        if _launched(kernel, labels)
     )
-    return Group(labels, cases, layers.derived, scratch, kernels)
+    tests = {name: _asked(text, layers) for name, text in scope.variant.branches.items()}
+    return Group(labels, cases, layers.derived, scratch, kernels, tests)
+
+
+def _asked(text: str, layers: Layers) -> Expr:
+    """The condition of a branch over what a call knows: values that a launcher computes by their definitions."""
+    asked = layers(text)
+    for name, value, _ in reversed(layers.derived):
+        asked = substitute(asked, {name: value})
+    return asked
 
 
 def _scratch(name: str, declared: Scratch, layers: Layers) -> ScratchPlan:

@@ -88,7 +88,7 @@ class Case:
 class Group:
     """Cases that share kernel text: they differ in constants only.
 
-    `derived` are the values that are computed at launch, in order.
+    `derived` are the values that are computed at launch, in order; `tests` what the variant's branches ask, over axes.
     """
 
     labels: Mapping[str, bool]
@@ -96,6 +96,7 @@ class Group:
     derived: tuple[tuple[str, Expr, str], ...]
     scratch: tuple[ScratchPlan, ...]
     kernels: tuple[KernelPlan, ...]
+    tests: Mapping[str, Expr]
 
 
 @dataclass(frozen=True)

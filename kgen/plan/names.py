@@ -26,6 +26,8 @@ def _expressions(variant: Variant) -> Iterator[tuple[str, str]]:
     """Every expression of the declaration with the key that it stands under."""
     for name, text in variant.labels.items():
         yield f"labels.{name}", text
+    for name, text in variant.branches.items():
+        yield f"branches.{name}", text
     for name, derived in variant.let.items():
         for part in (derived.value, derived.when, derived.otherwise):
             if part is not None:

@@ -149,7 +149,8 @@ class Kernel(_Model):
 
     `bytes` are moved to and from memory by the whole grid, `shared` are bytes of shared memory of one program. A tensor
     in `repeats` is read anew by the programs along the grid dimensions that are listed with it, or, of `m % N`, by each N
-    neighbours along m. Labels in `ignores` do not change its text, and its name leaves them out.
+    neighbours along m. Labels in `ignores` do not change its text, and its name leaves them out. It is launched
+    `only` on the branch of that name, or `unless` on it.
     """
 
     doc: str
@@ -161,6 +162,8 @@ class Kernel(_Model):
     after: tuple[Word, ...] = ()
     repeats: dict[Word, tuple[Repeated, ...]] = {}
     ignores: tuple[Word, ...] = ()
+    only: Word | None = None
+    unless: Word | None = None
     launch: Launch
     shared: Expression
     bytes: Expression
@@ -174,7 +177,11 @@ class KernelWaiver(Statement):
 
 
 class Variant(_Model):
-    """A template folder. `cases` are axes of which each value is a constant; `labels` what else changes the text."""
+    """A template folder. `cases` are axes of which each value is a constant; `labels` what else changes the text.
+
+    `branches` are labels too: where nothing settles one before a launch, there are kernels for both answers, and every
+    call chooses.
+    """
 
     kgen: Literal[1]
     variant: Word
@@ -184,6 +191,7 @@ class Variant(_Model):
     parameters: dict[Word, Parameter] = {}
     cases: tuple[Word, ...] = ()
     labels: dict[Word, Expression] = {}
+    branches: dict[Word, Expression] = {}
     let: dict[Word, Derived] = {}
     constraints: tuple[Constraint, ...] = ()
     lanes: tuple[Expression, ...] = ()
@@ -194,6 +202,26 @@ class Variant(_Model):
     scratch: dict[Word, Scratch] = {}
     kernels: Annotated[dict[Word, Kernel], Field(min_length=1)]
     waive: tuple[KernelWaiver, ...] = ()
+
+    @property
+    def conditions(self) -> dict[str, str]:
+        """What each label means."""
+        return {**self.labels, **self.branches}
+
+    @model_validator(mode="after")
+    def _known_branches(self) -> Variant:
+        for name in self.labels.keys() & self.branches.keys():
+            raise problem(
+                "KG502", f"`{name}` is a label and a branch", "rename one", ("branches", name)
+            )
+        for role, kernel in self.kernels.items():
+            for key in ("only", "unless"):
+                branch = getattr(kernel, key)
+                if branch is not None and branch not in self.branches:
+                    known = f"branches: {', '.join(self.branches) or 'none'}"
+                    message = f"there is no branch `{branch}`"
+                    raise problem("KG502", message, known, ("kernels", role, key))
+        return self
 
     @model_validator(mode="after")
     def _waived_kernels(self) -> Variant:

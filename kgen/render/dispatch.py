@@ -201,6 +201,8 @@ def _label(launcher: Launcher, label: str) -> str:
 
 def label_condition(launcher: Launcher, label: str) -> Expr:
     """What a label means, over axes alone."""
+    if label in launcher.group.tests:
+        return launcher.group.tests[label]
     variant = launcher.regime.template.variant
     condition = expression(variant.labels[label])
     for name, derived in reversed(variant.let.items()):

@@ -86,6 +86,8 @@ class CostModel:
         kernels = []
         for role, figures_of in self._shapes[shape].items():
             figures = figures_of(candidate)
+            if not figures.launched:
+                continue
             known = guess(figures, self._target) if usage is None else usage[role]
             kernels.append(self._kernel(role, figures, known))
         seconds = sum(one.seconds + LAUNCH_S for one in kernels)

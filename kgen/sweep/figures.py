@@ -24,9 +24,11 @@ class Figures:
     """What the declaration of one kernel says of one candidate at one shape.
 
     `programs` is the grid. Each program takes `turns` through its longest loop. `tile` is the largest operand of a
-    product, or the longest vector, in elements; `multiplies` tells which. `shared_bytes` are its buffers.
+    product, or the longest vector, in elements; `multiplies` tells which. `shared_bytes` are its buffers. A kernel of
+    another branch is not `launched`.
     """
 
+    launched: bool
     programs: int
     bytes: int
     operations: int
@@ -60,13 +62,18 @@ class Declared:
         texts = [*kernel.grid.values(), kernel.bytes, kernel.operations, kernel.shared]
         texts += [kernel.launch.num_warps, kernel.launch.num_stages, *loops, *vectors]
         texts += [text for product in products for text in product]
+        branches = self._variant.branches
+        only, unless = (branches.get(one) for one in (kernel.only, kernel.unless))
+        texts += filter(None, (only, unless))
 
         def compute(candidate: Candidate) -> Figures:
             number = self._numbers(candidate, shape)
             operands = [
                 max(m * k, k * n) for m, n, k in (map(number, product) for product in products)
             ]
+            wanted = only is None or bool(number(only))
             return Figures(
+                launched=wanted and not (unless and number(unless)),
                 programs=math.prod(map(number, kernel.grid.values())),
                 bytes=number(kernel.bytes),
                 operations=number(kernel.operations),

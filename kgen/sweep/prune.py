@@ -142,7 +142,7 @@ def _structure(variant: Variant) -> Iterator[Expr]:
 
     A parameter that stands alone always has its value, so it decides nothing there.
     """
-    texts = [*variant.labels.values()]
+    texts = [*variant.conditions.values()]
     texts += [one.when for one in variant.let.values() if one.when is not None]
     if variant.aligned is not None and variant.aligned.when is not None:
         texts.append(variant.aligned.when)

@@ -10,10 +10,13 @@ import pytest
 
 from kgen.diagnostics import KgenError
 from kgen.plan.build import build
+from kgen.plan.check import check
 from kgen.plan.templates import Templates
 from kgen.render.assemble import render
 from kgen.render.model import Source
 from kgen.spec import load
+from kgen.sweep.cost import CostModel
+from kgen.sweep.shapes import Shape
 from kgen.sweep.space import axes, current
 
 PAGED = "specs/attention/gqa8_bf16_page16.yaml"
@@ -92,3 +95,50 @@ def test_a_sweep_tries_what_is_named_and_leaves_the_rest_to_defaults(root):
     kept = current(load(root / PAGED, [f"{BLOCK}=64"]), templates, 0)
     assert dict(kept.settings)["combine.BLOCK_S"] == 64
     assert "regimes.decode.combine={BLOCK_S: 64}" in kept.overrides()
+
+
+# ---------------------------------------------------------------- one part
+
+
+DIRECT = "regimes.decode.splits.direct"
+
+
+def test_a_call_with_one_part_stores_its_result_and_nothing_else(rendered):
+    text = rendered(f"{DIRECT}=true").text
+    launcher = _function(text, "launch_decode_direct")
+    assert "direct_kernel[(B, HK)](" in launcher
+    assert not any(word in launcher for word in ("combine", "partial", "torch.empty"))
+    kernel = _function(text, "direct_kernel")
+    assert "p_out +" in kernel and "p_lse +" in kernel and "partial" not in kernel
+
+
+def test_the_dispatcher_asks_for_the_number_of_parts(rendered):
+    entry = _function(rendered(f"{DIRECT}=true").text, "run")
+    assert "if max(1, min(64, 2 * SMS // (B * HK), ceil_div(CAP, 256))) == 1:" in entry
+    assert entry.index("launch_decode_direct(") < entry.index("launch_decode(")
+    plain = rendered().text
+    assert "direct" not in plain and _function(plain, "split_kernel") == _function(
+        rendered(f"{DIRECT}=true").text, "split_kernel"
+    )
+
+
+def test_where_there_is_never_more_than_one_part_nothing_is_asked(rendered):
+    source = rendered(f"{DIRECT}=true", "regimes.decode.splits.max=1")
+    assert source.manifest["regimes"][0]["launches"] == [["direct_kernel"]]
+    assert "ceil_div(CAP" not in _function(source.text, "run")
+
+
+@pytest.mark.parametrize(("requests", "roles"), [(1, ["split", "combine"]), (200, ["direct"])])
+def test_a_cost_is_that_of_the_kernels_that_are_launched(root, requests, roles):
+    spec, templates = load(root / PAGED, [f"{DIRECT}=true"]), Templates()
+    only, *_ = axes(spec, templates, ["decode.splits.direct=true"])
+    at = Shape("here", {"B": requests, "Q": 1, "CAP": 32768, "PAGES": 2049})
+    costs = CostModel(build(spec), only, templates, [at])
+    found = costs.estimate(current(spec, templates, 0), "here")
+    assert [one.role for one in found.kernels] == roles
+
+
+def test_a_kernel_that_stores_results_takes_all_rows_as_one_tile(root):
+    wide = ("axes.G={const: 24}", "regimes.decode.tile={BLOCK_M: 16}", f"{DIRECT}=true")
+    found = check(build(load(root / PAGED, wide))).findings
+    assert any("not DIRECT or ROW_TILES == 1 is false" in str(one) for one in found)

@@ -10,7 +10,7 @@
 # devices h200; targets sm_90
 # written by kgen 0.1.0 from gqa40_bf16.yaml
 # spec 7a4bd3aba467c8d6bd29eb761e7f39ef97cf573d951cf4be783def3fe145f56f
-# templates 70d82a114ad2a7ab23d0c3bc3e34e17c0d3bd08b8675cc8519a57ea824498362
+# templates f8c0b307e250da07a42ee905a519c5fec04ae3a14bc192027d2c3c915f2cb68f
 
 import torch
 import triton

@@ -12,7 +12,7 @@
 # devices h200; targets sm_90
 # written by kgen 0.1.0 from gqa4_bf16_contiguous.yaml
 # spec cd4658a3bdf7404ce1bc875f81b4579ec53d3ea0dfbfe2bef0dd79fb552ba1cd
-# templates 72b51864eade76b5101382f34256d0d511b2271e645d376da6ec339a801ad317
+# templates aaf6191ff09be62f726aec16376eb172da08fc3c6e6773e752ec7a3c9729e651
 
 import torch
 import triton

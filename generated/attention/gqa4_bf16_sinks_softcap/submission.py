@@ -11,7 +11,7 @@
 # devices h200; targets sm_90, sm_80
 # written by kgen 0.1.0 from gqa4_bf16_sinks_softcap.yaml
 # spec b47bddf71d25c7014afca0f985d00dbe4401338cbf9069ddd7d7ce1b479b302a
-# templates 72b51864eade76b5101382f34256d0d511b2271e645d376da6ec339a801ad317
+# templates aaf6191ff09be62f726aec16376eb172da08fc3c6e6773e752ec7a3c9729e651
 
 import torch
 import triton

@@ -12,7 +12,7 @@
 # devices h200; targets sm_90
 # written by kgen 0.1.0 from gqa4_e5m2_bytes.yaml
 # spec a08639b03a67069c4b4d3c978e6872d1054d1ee0e92bff1a86cd32b026eb730a
-# templates 72b51864eade76b5101382f34256d0d511b2271e645d376da6ec339a801ad317
+# templates aaf6191ff09be62f726aec16376eb172da08fc3c6e6773e752ec7a3c9729e651
 
 import torch
 import triton

@@ -14,7 +14,7 @@
 # devices h200; targets sm_90
 # written by kgen 0.1.0 from gqa8_bf16_page16.yaml
 # spec ed36f0f3e7eed901fd1b7eb98a2f4b306e0b3803867f2fbaea7cb24eae1bb699
-# templates 72b51864eade76b5101382f34256d0d511b2271e645d376da6ec339a801ad317
+# templates aaf6191ff09be62f726aec16376eb172da08fc3c6e6773e752ec7a3c9729e651
 
 import torch
 import triton

@@ -12,7 +12,7 @@
 # devices h200; targets sm_90
 # written by kgen 0.1.0 from mha_dqk192_dv128.yaml
 # spec caccf2e1e77b088e4fd34ba5c974b1bbed864d17d58b00431c5464fadc216b9e
-# templates 72b51864eade76b5101382f34256d0d511b2271e645d376da6ec339a801ad317
+# templates aaf6191ff09be62f726aec16376eb172da08fc3c6e6773e752ec7a3c9729e651
 
 import torch
 import triton
