@@ -114,10 +114,11 @@ class Scales(Model):
     softmax: Annotated[
         str | int | float, *checked(_softmax_scale, {"type": ["number", "string"]})
     ] = Field("1/sqrt(D)", description="The factor of scores before the softmax.")
-    k: Literal["none", "per_tensor", "per_head"] = Field(
-        "none", description="The scale of cached keys, one for all or one for each KV head."
+    k: Literal["none", "per_tensor", "per_head", "per_token"] = Field(
+        "none",
+        description="The scale of cached keys, one for all, for each KV head, or for each token and KV head.",
     )
-    v: Literal["none", "per_tensor", "per_head"] = Field(
+    v: Literal["none", "per_tensor", "per_head", "per_token"] = Field(
         "none", description="The scale of cached values, likewise."
     )
 

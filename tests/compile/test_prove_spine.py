@@ -30,6 +30,7 @@ REST = (
     *("attention/mha_dqk192_dv128", "attention/gqa40_bf16", "attention/gqa4_bf16_contiguous"),
     "attention/mha_dqk192_dv128",
     *("attention/gqa4_bf16_contiguous", "attention/gqa4_bf16_packed"),
+    "attention/gqa4_e4m3_interleaved_token_scales",
 )
 ALL = (*QUICK, *(pytest.param(name, marks=pytest.mark.full) for name in REST))
 

@@ -21,6 +21,7 @@ from kgen.spec import load
 
 FP8, BF16 = "specs/attention/gqa8_fp8_page1.yaml", "specs/attention/gqa8_bf16_page16.yaml"
 UNEVEN = "specs/attention/mha_dqk192_dv128.yaml"
+TOKENS = "specs/attention/gqa4_e4m3_interleaved_token_scales.yaml"
 PACKED = "specs/attention/gqa4_bf16_packed.yaml"
 CONTIGUOUS = "specs/attention/gqa4_bf16_contiguous.yaml"
 UNEVEN, TILED = "specs/attention/mha_dqk192_dv128.yaml", "specs/attention/gqa40_bf16.yaml"
@@ -103,6 +104,9 @@ CASES = [
     ("a contiguous cache, heads before tokens, a window, as FP8", CONTIGUOUS, ["layout.cache=contiguous_hnd", "dtypes.kv=fp8_e4m3", "axes.WINDOW={values: [100]}", "masking.window=WINDOW", _check(_lengths(170, 5, Q=1, WINDOW=100), _lengths(170, 99, Q=4, WINDOW=100))]),
     ("values behind keys", PACKED, [_check(_lengths(65, 0, 17, Q=1), _lengths(66, 3, Q=4))]),
     ("keys and values in halves, heads before tokens, a window, 80 columns of FP8", PACKED, ["layout.kv=interleaved", "layout.cache=paged_hnd", "dtypes.kv=fp8_e4m3", "axes.D={const: 80}", "axes.WINDOW={values: [30]}", "masking.window=WINDOW", _check(_lengths(100, 5, Q=1, WINDOW=30), _lengths(100, 33, Q=4, WINDOW=30))]),
+    ("A41 scales per token", TOKENS, [_check(_lengths(65, 0, 17, Q=1), _lengths(66, 3, Q=4))]),
+    ("A41 scales per token of values in a contiguous cache of BF16, a softcap", CONTIGUOUS, ["scales={k: none, v: per_token}", "masking.softcap=5.0", "interface.args=[q, k_cache, v_cache, seq_lens, v_scale]", _check(_lengths(65, 0, 17, Q=1), _lengths(66, 3, Q=4))]),
+    ("A41 scales per token of keys, pages of 1, heads before tokens, a softcap", TOKENS, ["scales={k: per_token, v: per_head}", "masking.softcap=5.0", "layout.page_size=1", "layout.cache=paged_hnd", _check(_lengths(65, 0, 17, Q=1), _lengths(66, 3, Q=4))]),
     ("G87 squares beyond fp16", NORM, ["axes.H={values: [4096]}", _check("{T: 2, H: 4096}")]),
     ("G94 a weight of another type", NORM, ["dtypes={x: bf16, weight: fp32, out: bf16}", _check("{T: 3, H: 513}")]),
     ("G105 rows of other lengths", NORM, ["axes.H={values: [1152, 1536, 2560]}", _check("{T: 2, H: {sweep: [1152, 1536, 2560]}}")]),
@@ -128,6 +132,8 @@ NEIGHBOURS = {
     *("A26 window 15", "A26 window 64", "A40 scales with one split"),
     "a contiguous cache, heads before tokens, a window, as FP8",
     "keys and values in halves, heads before tokens, a window, 80 columns of FP8",
+    "A41 scales per token of values in a contiguous cache of BF16, a softcap",
+    "A41 scales per token of keys, pages of 1, heads before tokens, a softcap",
     *("A54 2 tokens see each other causally", "A54 8 tokens see each other causally"),
 }
 

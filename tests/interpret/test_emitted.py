@@ -52,6 +52,7 @@ FAULTS = [
     ("attention/gqa4_bf16_sinks_softcap", "i_m) * 1.4426950408889634", "i_m) * 0.1803", "Q 1 window 128 S 17,150 check", ("KG701", "'out'", "program")),
     ("attention/gqa4_bf16_sinks_softcap", " | (b_l == float(\"inf\"))", "", "Q 1 window 128 S 35,5,0 extreme", ("KG701", "'lse'", "inf")),
     ("attention/gqa4_bf16_sinks_softcap", "(b_m == float(\"-inf\")) | ", "", "Q 1 window 128 S 35,5,0 extreme", ("KG701", "'lse'", "inf")),
+    ("attention/gqa4_e4m3_interleaved_token_scales", "b_w = b_p * (b_v_scale / tl.where(b_v_top > 0, b_v_top, 1.0))[None, :]", "b_w, b_v_top = b_p * b_v_scale[None, :], 1.0", "B 3 Q 1 S 67,5,0 extreme", ("KG701", "'out'", "program")),
     ("norm/rms_odd", ", mask=m_h, other=0.0).to(tl.float32)\n    # the mean", ").to(tl.float32)\n    # the mean", "T 1 H 3", ("KG703", "'p_x' at element [0, 3]", "program (0, 0, 0)")),
     ("norm/rms_odd", "b_y.to(p_out.dtype.element_ty), mask=m_h)", "b_y.to(p_out.dtype.element_ty))", "T 1 H 3", ("KG703", "'p_out' at element [0, 3]", "program (0, 0, 0)")),
     ("norm/rms_odd", "stride_x_t: tl.int64", "stride_x_t: tl.int32", "far", ("int32", "program")),

@@ -21,6 +21,7 @@ from kgen.render.model import Source
 from kgen.spec import load
 
 CONTIGUOUS, PACKED = "gqa4_bf16_contiguous", "gqa4_bf16_packed"
+TOKENS = "gqa4_e4m3_interleaved_token_scales"
 
 
 @pytest.fixture(scope="module")
@@ -208,3 +209,100 @@ def test_halves_of_different_width_are_refused(rendered, kv):
         f"KG461: a cache of keys and values that are {kv} has equal halves, and DV is not D"
         in str(caught.value)
     )
+
+
+# ---------------------------------------------------------------- a scale for each token
+
+
+SCALED = "interface.args=[q, k_cache, v_cache, seq_lens, k_scale, v_scale]"
+
+
+@pytest.mark.parametrize(
+    ("name", "overrides", "where", "shape"),
+    [
+        (TOKENS, (), "b_page * {0}_page + (o_n % PAGE) * {0}_slot + i_h", "(PAGES, PAGE, HK)"),
+        (
+            TOKENS,
+            ("layout.cache=paged_hnd",),
+            "b_page * {0}_page + i_h * {0}_h + o_n % PAGE",
+            "(PAGES, HK, PAGE)",
+        ),
+        (TOKENS, ("layout.page_size=1",), "b_page * {0}_page + i_h", "(PAGES, PAGE, HK)"),
+        (
+            CONTIGUOUS,
+            ("scales={k: per_token, v: per_token}", SCALED),
+            "i_b * {0}_b + o_n * {0}_slot + i_h",
+            "(B, CAP, HK)",
+        ),
+    ],
+)
+def test_a_scale_lies_where_its_token_does(rendered, name, overrides, where, shape):
+    text = rendered(name, *overrides).text
+    for scale in ("k_scale", "v_scale"):
+        assert f'check_shape("{scale}", {scale}, {shape})' in text
+        load = f"b_{scale} = tl.load(p_{scale} + {where.format('stride_' + scale)}, mask=m_n,"
+        assert " ".join(text.split()).replace("( ", "(").count(load) == 2
+
+
+def test_scales_of_tokens_come_before_a_softcap_and_leave_no_other_factor(rendered):
+    text = rendered(TOKENS, "masking.softcap=5.0").text
+    assert text.count("tl.exp2(b_s * (b_scale * b_k_scale[None, :]))") == 2
+    assert "tl.load(p_v_scale" not in text.split("def combine_kernel")[1].split("@triton")[0]
+
+
+def test_only_fp16_needs_shares_of_the_largest_scale(rendered):
+    wide = rendered(TOKENS, "dtypes.operand=bf16").text
+    assert rendered(TOKENS).text.count("* b_v_top") == 2 and "b_v_top" not in wide
+    assert wide.count("b_w = b_p * b_v_scale[None, :]\n") == 2
+
+
+def test_scales_that_no_row_needs_are_poisoned(rendered):
+    _, arguments = _inputs(rendered(TOKENS), [20, 0, 3])
+    used = ~arguments["kv_cache"].float().isnan().all(-1)
+    for half, name in enumerate(("k_scale", "v_scale")):
+        assert torch.equal(~arguments[name].isnan(), used[:, half])
+        assert arguments[name].shape == used[:, half].shape and used[:, half].sum() == 23 * 2
+    _, extreme = _inputs(rendered(TOKENS), [20, 0, 3], "extreme")
+    assert extreme["v_scale"].nan_to_num().max() > 65504
+
+
+def test_the_same_scale_for_each_token_is_one_for_all(rendered):
+    source, plain = rendered(TOKENS), rendered(TOKENS, "scales={k: per_tensor, v: per_tensor}")
+    case, arguments = _inputs(source, [20, 0, 3])
+    given = {name: torch.full_like(arguments[name], 0.75) for name in ("k_scale", "v_scale")}
+    one = {name: torch.full((1,), 0.75) for name in given}
+    results = [
+        attention.expected(from_.manifest["problem"], case, {**arguments, **scales})["out"].values
+        for from_, scales in ((source, given), (plain, one), (source, {}))
+    ]
+    assert torch.equal(results[0], results[1]) and not torch.equal(results[0], results[2])
+
+
+def test_the_work_counts_scales_of_tokens(rendered):
+    with_scales, without = (
+        rendered(TOKENS, *one).manifest["problem"]
+        for one in ((), ("scales={k: per_tensor, v: per_tensor}",))
+    )
+    case, _ = _inputs(rendered(TOKENS), [20, 0, 3])
+    moved = attention.work(with_scales, case).bytes - attention.work(without, case).bytes
+    assert moved == 2 * 4 * 23 * 2
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        (
+            "stride_k_scale_slot + i_h",
+            "stride_k_scale_slot",
+            "k_scale[page=3, slot=0, h=0], key 16 of request 1 (length 20), is read 1 times, not 0",
+        ),
+        (
+            "mask=m_n,\n            other=0.0,\n        )\n        # ids",
+            "mask=o_n < b_hi + 1,\n            other=0.0,\n        )\n        # ids",
+            "v_scale[",
+        ),
+    ],
+)
+def test_a_replay_knows_the_scales_of_tokens(rendered, old, new, said):
+    found = _replayed(rendered(TOKENS), {"B": 2, "Q": 1, "CAP": 48}, [33, 20], old, new)
+    assert any(said in one for one in found), found

@@ -29,7 +29,12 @@ REFUSED = [
         ["masking.softcap=5000.0"],
         "KG440: a softcap of 5000.0 is outside",
     ),
-    ("A41 scales per token", ATTENTION, ["scales.k=per_token"], "`per_head`, `per_tensor`"),
+    (
+        "A41 scales per channel",
+        ATTENTION,
+        ["scales.k=per_channel"],
+        "`per_head`, `per_tensor`, `per_token`",
+    ),
     ("A45 bytes that are no numbers", ATTENTION, ["dtypes.kv=uint8"], "`fp8_e4m3`, `fp8_e5m2`"),
     (
         "A45 bytes of a wider type",

@@ -40,6 +40,7 @@ FILES = (
     "attention/gqa4_bf16_sinks_softcap",
     "attention/gqa40_bf16",
     "attention/gqa4_bf16_packed",
+    "attention/gqa4_e4m3_interleaved_token_scales",
     "norm/rms_4096",
     "norm/rms_odd",
 )

@@ -42,6 +42,22 @@ def cache_tensors(spec: Spec) -> tuple[Tensor, ...]:
     return (Tensor("kv_cache", "kv", kind, dims, "input", doc),)
 
 
+def scale_tensors(spec: Spec) -> tuple[Tensor, ...]:
+    """The tensors that hold scales of keys and values; those of tokens lie like a cache without its columns."""
+    modes = {"k_scale": spec.document.scales.k, "v_scale": spec.document.scales.v}
+    dims = {
+        "per_tensor": (),
+        "per_head": (Dim("h", "HK"),),
+        "per_token": tuple(dim for dim in cache_dims(spec, "D") if dim.name != "d"),
+    }
+    what = {"k_scale": "factor of every stored key", "v_scale": "factor of every stored value"}
+    return tuple(
+        Tensor(name, name, "fp32", dims[mode], "input", what[name])
+        for name, mode in modes.items()
+        if mode != "none"
+    )
+
+
 def reads(spec: Spec) -> tuple[ReadOnce, ...]:
     """What is read exactly once: all that is stored for the tokens that some query sees."""
     over = {"b": ("0", "B"), "h": ("0", "HK"), "p": ("FIRST", "LIVE")}
@@ -54,7 +70,8 @@ def reads(spec: Spec) -> tuple[ReadOnce, ...]:
             tuple(at.get(dim.name, dim.name) for dim in tensor.dims),
             pages,
         )
-        for tensor in cache_tensors(spec)
+        for tensor in (*cache_tensors(spec), *scale_tensors(spec))
+        if len(tensor.dims) > 1
     )
 
 

@@ -19,6 +19,7 @@ from kgen.families.attention.cache import (
     operand,
     operand_of_tile,
     reads,
+    scale_tensors,
     shape_of,
     value_columns,
 )
@@ -46,7 +47,7 @@ MOST_KEYS = 2**30
 
 def _tensors(spec: Spec) -> tuple[Tensor, ...]:
     document = spec.document
-    dtypes, scales = document.dtypes, document.scales
+    dtypes = document.dtypes
     rows = (Dim("b", "B"), Dim("t", "Q"), Dim("h", "HK * G"))
     columns = Dim("d", value_columns(spec))
     found = [
@@ -58,11 +59,7 @@ def _tensors(spec: Spec) -> tuple[Tensor, ...]:
         table = (Dim("b", "B"), Dim("page", "CAP // PAGE"))
         found.append(Tensor("block_table", "block_table", "int32", table, "input", what))
     found.append(Tensor("seq_lens", "seq_lens", "int32", (Dim("b", "B"),), "input", "live tokens"))
-    for name, mode in (("k_scale", scales.k), ("v_scale", scales.v)):
-        if mode != "none":
-            each = (Dim("h", "HK"),) if mode == "per_head" else ()
-            what = f"factor of every stored {'key' if name == 'k_scale' else 'value'}"
-            found.append(Tensor(name, name, "fp32", each, "input", what))
+    found += scale_tensors(spec)
     if document.masking.sinks:
         heads = (Dim("h", "HK * G"),)
         found.append(Tensor("sinks", "sinks", "fp32", heads, "input", "a logit beside the scores"))
@@ -239,9 +236,10 @@ def _context(spec: Spec) -> Mapping[str, Any]:
         "operand": TRITON[used],
         "operand_name": used,
         "cast": operand_of_tile(spec),
-        "per_head": tuple(
-            name for name in ("k", "v") if getattr(document.scales, name) == "per_head"
-        ),
+        **{
+            mode: tuple(name for name in ("k", "v") if getattr(document.scales, name) == mode)
+            for mode in ("per_head", "per_token")
+        },
         "cast_query": document.dtypes.q != used,
         # fp16 ends at 65504, bf16 does not
         "scaled_query": used == "fp16" and document.dtypes.q == "bf16",

@@ -2,7 +2,7 @@
 
 Tensors: q [B, Q, HK * G, D]; k_cache [PAGES, PAGE, HK, D] and v_cache [PAGES, PAGE, HK, DV], or as `cache` of the
 problem orders these; block_table [B, CAP // PAGE] int32; seq_lens [B] int32; k_scale and v_scale fp32, one element or
-[HK]; sinks fp32 [HK * G]; out [B, Q, HK * G, DV]; lse [B, Q, HK * G] fp32. DV is D where the problem has no such axis.
+[HK], or as the caches without their columns; sinks fp32 [HK * G]; out [B, Q, HK * G, DV]; lse [B, Q, HK * G] fp32. DV is D where the problem has no such axis.
 A contiguous cache [B, CAP, HK, D] is here one of pages of CAP tokens, request b having page b. In place of both caches
 there may be a kv_cache that holds them, `interleaved` with a dimension of 2 behind the first, or `packed` with values
 behind keys.
@@ -16,7 +16,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import torch
@@ -239,9 +239,10 @@ def work(problem: Mapping[str, Any], case: Case) -> Work:
     moved += 4 * shape.requests
     moved += 4 * rows if problem["lse"] != "none" else 0
     pairs, columns = 0, shape.columns + shape.value_columns
+    scales = 4 * list(problem["scales"].values()).count("per_token")
     for request in range(shape.requests):
         live, first = shape.live(request), shape.first(request)
-        moved += (live - first) * shape.heads * columns * sizes["kv"]
+        moved += (live - first) * shape.heads * (columns * sizes["kv"] + scales)
         if shape.paged and live > first:
             moved += 4 * (-(-live // shape.page) - first // shape.page)
         for row in range(shape.queries):
@@ -275,8 +276,9 @@ def inputs(
         "kv_cache": _JOINED[problem["kv"]][0](k, v) if "kv" in problem else None,
         "block_table": _strange(shape, table),
         "seq_lens": torch.tensor(shape.lengths, dtype=torch.int32),
-        "k_scale": K_SCALE * _steps(problem["scales"]["k"], shape),
-        "v_scale": V_SCALE * _steps(problem["scales"]["v"], shape),
+        "k_scale": K_SCALE * _scale(problem, "k", shape, table, generator),
+        "v_scale": _largest_scale(problem, case.layout)
+        * _scale(problem, "v", shape, table, generator),
         "sinks": _sinks(shape, case.layout, generator),
         "window": shape.window,
     }
@@ -284,9 +286,28 @@ def inputs(
     return {name: _lay_out(value, name, case.layout, device) for name, value in used.items()}
 
 
-def _steps(mode: str, shape: Shape) -> torch.Tensor:
-    """One for all heads, or another power of two for each of up to four in turn."""
-    return 2.0 ** (torch.arange(shape.heads if mode == "per_head" else 1) % 4)
+def _scale(
+    problem: Mapping[str, Any],
+    side: str,
+    shape: Shape,
+    table: torch.Tensor,
+    generator: torch.Generator,
+) -> torch.Tensor:
+    """One for all heads, another power of two for each of up to four in turn, or a number for each token and head."""
+    mode = problem["scales"][side]
+    if mode != "per_token":
+        return 2.0 ** (torch.arange(shape.heads if mode == "per_head" else 1) % 4)
+    scales = torch.full((shape.pages, shape.page, shape.heads), math.nan, device=table.device)
+    for page, slot in _visible(shape, table):
+        size = (len(slot), shape.heads)
+        scales[page, slot] = 0.25 + torch.rand(size, generator=generator, device=table.device)
+    return scales.permute(*_order(problem, columns=False)).contiguous()
+
+
+def _largest_scale(problem: Mapping[str, Any], layout: str) -> float:
+    """The scale of values; as one of tokens also so large that its product with p is no fp16 number."""
+    ample = problem["scales"]["v"] == "per_token" and problem["dtypes"]["out"] != "fp16"
+    return V_SCALE * 2.0**17 if ample and layout == "extreme" else V_SCALE
 
 
 def _sinks(shape: Shape, layout: str, generator: torch.Generator) -> torch.Tensor:
@@ -333,14 +354,23 @@ def _cache(
     size = (shape.pages, shape.page, shape.heads, columns)
     cache = torch.full(size, math.nan, dtype=torch.float32, device=table.device)
     cache = cache.to(TORCH[problem["dtypes"]["kv"]])
+    for page, slot in _visible(shape, table):
+        fresh = torch.randn((len(slot), *size[2:]), generator=generator, device=table.device)
+        _bytes(cache)[page, slot] = _bytes(fresh.clamp(-4, 4).to(cache.dtype))
+    stored = TORCH[problem.get("stored", problem["dtypes"]["kv"])]
+    return cache.permute(_order(problem)).contiguous().view(stored)
+
+
+def _visible(shape: Shape, table: torch.Tensor) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
+    """For each request, the pages and slots of the keys that some row of it sees."""
     for request in range(shape.requests):
         keys = torch.arange(shape.first(request), shape.live(request), device=table.device)
-        page = table[request, keys // shape.page].long()
-        fresh = torch.randn((len(keys), *size[2:]), generator=generator, device=table.device)
-        _bytes(cache)[page, keys % shape.page] = _bytes(fresh.clamp(-4, 4).to(cache.dtype))
-    order = [BY_TOKEN.index(name) for name in _dims(problem)]
-    stored = TORCH[problem.get("stored", problem["dtypes"]["kv"])]
-    return cache.permute(order).contiguous().view(stored)
+        yield table[request, keys // shape.page].long(), keys % shape.page
+
+
+def _order(problem: Mapping[str, Any], columns: bool = True) -> list[int]:
+    """How dimensions by token are to be permuted into those of a cache, or of one without columns."""
+    return [BY_TOKEN.index(name) for name in _dims(problem) if columns or name != "d"]
 
 
 _JOINED = {
@@ -397,7 +427,7 @@ def _lay_out(value: Any, name: str, layout: str, device: torch.device) -> Any:
         return _within(value, [*value.shape[:-1], value.shape[-1] + 1], 1)
     if layout == "expanded" and name == "q":
         return value[:, :, :1].expand(value.shape)
-    if layout == "far" and name in ("k_cache", "v_cache", "kv_cache"):
+    if layout == "far" and name != "q" and value.dim() > 2:
         return far_apart(value)
     return value
 
@@ -444,10 +474,21 @@ def expected(
     return {name: found[name] for name in problem["returns"]}
 
 
-def _scale_of_rows(name: str, shape: Shape, arguments: Mapping[str, Any]) -> torch.Tensor:
-    """The factor of each query head's cache, [HK * G, 1] in fp64; 1 where there is no such argument."""
-    given = arguments.get(name, torch.ones(1)).double().to(arguments["q"].device)
-    return given.expand(shape.heads).repeat_interleave(shape.group)[:, None]
+def _scale_of_rows(
+    problem: Mapping[str, Any],
+    side: str,
+    shape: Shape,
+    arguments: Mapping[str, Any],
+    page: torch.Tensor,
+    slot: torch.Tensor,
+) -> torch.Tensor:
+    """The factor of each query head's keys or values in fp64, [HK * G, 1] or one for each key; 1 where there is none."""
+    given = arguments.get(f"{side}_scale", torch.ones(1)).double().to(arguments["q"].device)
+    if problem["scales"][side] != "per_token":
+        return given.expand(shape.heads).repeat_interleave(shape.group)[:, None]
+    dims = [name for name in _dims(problem) if name != "d"]
+    by_token = given.permute([dims.index(name) for name in BY_TOKEN[:-1]])
+    return by_token[page, slot].T.repeat_interleave(shape.group, dim=0)
 
 
 def _attend(
@@ -458,8 +499,6 @@ def _attend(
     by_token = [_dims(problem).index(name) for name in BY_TOKEN]
     caches = [one.permute(by_token) for one in _caches(problem, arguments)]
     table = arguments["block_table"].long() if shape.paged else _own_pages(shape, q.device)
-    scale = problem["softmax"] * _scale_of_rows("k_scale", shape, arguments)
-    v_scale = _scale_of_rows("v_scale", shape, arguments)
     out = q.new_zeros((*q.shape[:-1], shape.value_columns))
     spread = torch.zeros_like(out)
     sink, sink_error = _sink_of_rows(arguments)
@@ -482,6 +521,10 @@ def _attend(
             .repeat_interleave(shape.group, dim=1)
             for cache in caches
         )
+        k_scale, v_scale = (
+            _scale_of_rows(problem, side, shape, arguments, page, slot) for side in ("k", "v")
+        )
+        scale = problem["softmax"] * k_scale
         query = q[request, row]
         scores = torch.einsum("hd,nhd->hn", query, k) * scale
         error = 4 * unit * torch.einsum("hd,nhd->hn", query.abs(), k.abs()) * scale
@@ -489,8 +532,8 @@ def _attend(
             scores, error = _capped(scores, error, problem["softcap"])
         total = torch.cat([scores, sink], -1).logsumexp(-1)
         p = (scores - total[:, None]).exp()
-        out[request, row] = torch.einsum("hn,nhd->hd", p, v) * v_scale
-        spread[request, row] = torch.einsum("hn,nhd->hd", p**2, v**2).sqrt() * v_scale
+        out[request, row] = torch.einsum("hn,nhd->hd", p * v_scale, v)
+        spread[request, row] = torch.einsum("hn,nhd->hd", (p * v_scale) ** 2, v**2).sqrt()
         lse[request, row] = total
         score_error[request, row] = torch.maximum(error.amax(-1, keepdim=True), sink_error)
     if problem["lse"] == "base_2":

@@ -74,7 +74,7 @@ def attention_scene(
     for request, count in enumerate(used):
         table[request, :count] = np.arange(first, first + count)[::-1]
         first += count
-    caches = _caches(problem, sizes, pages)
+    caches = _caches(problem, sizes, pages) | _token_scales(problem, sizes, pages)
     oldest = [_oldest(length, sizes["Q"], window) for length in live]
 
     def reads(instance: Instance) -> tuple[Reads, ...]:
@@ -134,6 +134,10 @@ def _attention_arguments(
         "seq_lens": _tensor("seq_lens", "int32", (sizes["B"],), "b", gap, lengths),
         "k_scale": _tensor("k_scale", "fp32", scales["k"], "h", 0),
         "v_scale": _tensor("v_scale", "fp32", scales["v"], "h", 0),
+        **{
+            name: _tensor(name, "fp32", tuple(extents.values()), tuple(extents), gap)
+            for name, extents in _token_scales(problem, sizes, pages).items()
+        },
         "sinks": _tensor("sinks", "fp32", (sizes["HK"] * sizes["G"],), "h", 0),
         "window": sizes.get("WINDOW"),
     }
@@ -151,6 +155,14 @@ def _caches(problem: Mapping[str, Any], sizes: Axes, pages: int) -> dict[str, di
         return {"kv_cache": {**keys, "d": 2 * sizes["D"]}}
     first = next(iter(keys))
     return {"kv_cache": {first: keys[first], "half": 2, **keys}}
+
+
+def _token_scales(problem: Mapping[str, Any], sizes: Axes, pages: int) -> dict[str, dict[str, int]]:
+    """The extents of scales that each token has: those of a cache without its columns."""
+    extents = {"slot": _page(problem, sizes), "h": sizes["HK"], "page": pages, "b": pages}
+    dims = [name for name in problem.get("cache", ("page", "slot", "h")) if name != "d"]
+    own = {name: extents[name] for name in dims}
+    return {f"{side}_scale": own for side, mode in problem["scales"].items() if mode == "per_token"}
 
 
 def _page(problem: Mapping[str, Any], sizes: Axes) -> int:
@@ -183,7 +195,7 @@ class _Keys:
             "slot": keys % page,
             "h": np.array(head),
             "half": np.arange(2)[:, None, None],
-            "d": np.arange(self._cache["d"]),
+            "d": np.arange(self._cache.get("d", 1)),
         }
         places = np.broadcast_arrays(*(at[name] for name in self._cache))
         return np.ravel_multi_index(places, tuple(self._cache.values())).reshape(-1)
