@@ -11,6 +11,7 @@ import torch
 from kgen.measure import graph
 from kgen.measure.candidate import Unfit
 from kgen.measure.device import HOST
+from kgen.measure.graph import Calls
 from kgen.measure.host import Host
 from kgen.measure.session import Session
 from kgen.runner.outputs import WrongReturn
@@ -158,3 +159,12 @@ def test_a_judged_file_prepares_nothing(name):
 def test_a_planted_cheat_is_flagged(file):
     flags, _, _ = judged(file, "problem")
     assert flag_of(file) in flags, flags
+
+
+def test_slow_steps_on_new_data_count_only_when_they_come_again(monkeypatch):
+    """Another program on the machine may make one step slow."""
+    for told, flag in (([1.5, 1.0], ""), ([1.5, 1.6], "depends_on_previous_call"), ([1.0], "")):
+        ratios = iter(told)
+        monkeypatch.setattr(Calls, "_longer_on_new", lambda calls, seed: next(ratios))
+        assert object.__new__(Calls).novelty(seed=1)[0] == flag
+        assert list(ratios) == []
