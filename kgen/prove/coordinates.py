@@ -16,14 +16,22 @@ def coordinates(space: Space, offset: Poly, tensor: TensorFacts) -> tuple[Poly, 
     """Coordinates of an offset, one for each dimension; None where its terms do not divide by the strides.
 
     The largest strides take their terms first, and dimensions of one element nothing. Named constants tell strides
-    apart that are equal as numbers, so names are tried before numbers.
+    apart that are equal as numbers, so names are tried before numbers; a name that the offset does not have is a number
+    there.
     """
-    named = _divided(offset, tensor.strides, range(len(tensor.strides)))
+    named = _divided(offset, _named_as(space, offset, tensor.strides), range(len(tensor.strides)))
     if named is not None:
         return tuple(map(space.concrete, named))
     wide = [n for n, extent in enumerate(tensor.extents) if space.concrete(extent).constant != 1]
     found = _divided(space.concrete(offset), [space.concrete(s) for s in tensor.strides], wide)
     return None if found is None else tuple(found)
+
+
+def _named_as(space: Space, offset: Poly, strides: Sequence[Poly]) -> list[Poly]:
+    """The strides with those constants as numbers that the offset does not name."""
+    silent = frozenset().union(*(one.variables for one in strides)) - offset.variables
+    numbers = {name: space.concrete(Poly.variable(name)) for name in silent}
+    return [one.substitute(numbers) for one in strides]
 
 
 def _divided(rest: Poly, strides: Sequence[Poly], taking: Iterable[int]) -> list[Poly] | None:

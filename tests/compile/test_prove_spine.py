@@ -23,6 +23,8 @@ ROOT = Path(__file__).parents[2]
 QUICK = ("norm/rms_odd", "norm/rms_4096", "attention/gqa8_fp8_page1")
 REST = (
     *("attention/gqa8_bf16_page16", "attention/gqa8_fp8_page64", "attention/gqa7_bf16_page64"),
+    *("attention/broad_paged_split_k", "attention/suite_bf16_1", "attention/suite_bf16_8"),
+    *("attention/suite_fp8_1", "attention/suite_fp8_8"),
     *("attention/gqa4_bf16_hnd", "attention/gqa4_e5m2_bytes", "attention/gqa4_e4m3_head_scales"),
     *("attention/gqa4_e4m3_softcap", "attention/gqa4_bf16_sinks_softcap"),
     *("attention/mha_dqk192_dv128", "attention/gqa4_bf16_contiguous"),

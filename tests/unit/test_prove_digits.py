@@ -50,6 +50,13 @@ def test_named_constants_tell_equal_strides_apart(space):
     assert coordinates(space, i * m * n + i * n + i, x) == (i, i, i)
 
 
+def test_a_name_that_the_offset_does_not_have_is_a_number_there(space):
+    """A size that the launcher computes is a name in strides, and a constant in the kernel."""
+    i, j = space.axis("i", 0, 9), space.axis("j", 0, 31)
+    rows = space.fixed("ROWS", 32)
+    assert coordinates(space, 32 * i + j, tensor((9, rows), (rows, 1))) == (i, j)
+
+
 def test_numbers_are_divided_where_names_do_not_help(space):
     i, j = space.axis("i", 0, 9), space.axis("j", 0, 9)
     x = tensor((9, 8, 16), (128, 16, 1))
