@@ -123,6 +123,20 @@ class Scales(Model):
     )
 
 
+class Epilogue(Model):
+    """What becomes of outputs before they are stored: first the norm, then the gate."""
+
+    norm: Literal["none", "rms"] = Field(
+        "none", description="How the output of each query head is normalised, times `norm_weight`."
+    )
+    eps: Annotated[float, Field(ge=1e-30)] = Field(
+        1e-6, description="Added to the mean square of the norm."
+    )
+    gate: Literal["none", "sigmoid", "silu"] = Field(
+        "none", description="The function of `gate` that is multiplied onto each output."
+    )
+
+
 class AttentionNumerics(Numerics):
     """How exact the results are, and what an empty row gives."""
 
@@ -166,6 +180,9 @@ class AttentionSpec(SpecModel):
         description="Which keys a query sees.", examples=[{"causal": True, "window": "none"}]
     )
     scales: Scales = Field(Scales(), description="Factors of scores, keys and values.")
+    epilogue: Epilogue = Field(
+        Epilogue(), description="What becomes of outputs before they are stored."
+    )
     numerics: AttentionNumerics = Field(
         AttentionNumerics(), description="How exact the results are."
     )

@@ -86,6 +86,11 @@ CASES = [
     ],
     ("A30 sinks beside a small scale and a softcap", BF16, ["axes.HK={const: 1}", *SINKS, "masking.softcap=5.0", "scales.softmax=0.05", _check(_lengths(140, 0, 5))]),
     ("A29 sinks, softcap, window, scales and several tokens", FP8, ["masking.sinks=true", "masking.softcap=5.0", "interface={args: [q, k_cache, v_cache, block_table, seq_lens, k_scale, v_scale, window, sinks], returns: [out, lse], lse: base_e}", "axes.WINDOW={values: [none, 100]}", _check(_lengths(170, 0, 5, Q=1), _lengths(170, Q=8, WINDOW=100))]),
+    *[
+        (f"norm and {gate}, values of another width, several tokens", GROUPS, ["axes.HK={const: 1}", "axes.DV={const: 48}", f"epilogue={{norm: rms, gate: {gate}}}", f"regimes.decode.splits.direct={direct}", "regimes.decode.splits.max=1", "interface.args=[q, k_cache, v_cache, block_table, seq_lens, norm_weight, gate, window]", _check(_lengths(70, 0, 3, Q=1), _lengths(170, 2, Q=3, WINDOW=100))])
+        for gate, direct in (("sigmoid", "false"), ("silu", "true"))
+    ],
+    ("sinks, softcap, window, scales, several tokens, norm and gate in one", FP8, ["masking.sinks=true", "masking.softcap=5.0", "interface={args: [q, k_cache, v_cache, block_table, seq_lens, k_scale, v_scale, window, sinks, norm_weight, gate], returns: [out, lse], lse: base_e}", "epilogue={norm: rms, gate: silu}", "regimes.decode.combine={BLOCK_S: 128}", "axes.WINDOW={values: [none, 100]}", _check(_lengths(170, 0, 5, Q=1), _lengths(170, Q=8, WINDOW=100))]),
     ("A38 softcap, window, scales and several tokens", FP8, ["masking.softcap=5.0", "axes.WINDOW={values: [none, 100]}", _check(_lengths(170, 0, 5, Q=1), _lengths(170, Q=8, WINDOW=100))]),
     ("A40 scales with one split", FP8, ["regimes.decode.splits.max=1", _check(_lengths(700, Q=1))]),
     ("A40 scales with eight splits", FP8, ["regimes.decode.splits={min_chunk: 64, max: 8}", _check(_lengths(700, Q=1))]),
@@ -127,6 +132,8 @@ NEIGHBOURS = {
     *("A38 scores of 50 with a softcap", "A38 scores of 10000 with a softcap"),
     *("A38 softcap, window, scales and several tokens", "A29 sinks with 1 parts"),
     "A29 sinks, softcap, window, scales and several tokens",
+    "norm and sigmoid, values of another width, several tokens",
+    "sinks, softcap, window, scales, several tokens, norm and gate in one",
     "A30 sinks beside a small scale and a softcap",
     "A7 fewer tiles than splits, summed in one turn",
     *("A26 window 15", "A26 window 64", "A40 scales with one split"),

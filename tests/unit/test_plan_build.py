@@ -161,6 +161,12 @@ def test_a_fallback_that_serves_nothing_outside_keeps_to_the_declared_axes(plan)
         ),
         (["masking.softcap=1025.0"], "KG440: a softcap of 1025.0", "from 1/1024 to 1024, or none"),
         (["masking.softcap=0.0009"], "KG440: a softcap of 0.0009", "from 1/1024 to 1024, or none"),
+        (["epilogue.eps=0.001"], "KG441: epilogue.eps belongs to a norm", "write norm: rms, or"),
+        (
+            ["epilogue={norm: rms, gate: silu}"],
+            "KG404: interface.args leaves out `norm_weight`, `gate`",
+            "in an order of your choice",
+        ),
         (["masking.causal=false"], "does not cover masking.causal: false", "it covers true"),
         (["dtypes.q=fp32"], "does not cover dtypes.q: fp32", "it covers bf16, fp16"),
         (

@@ -41,6 +41,7 @@ FILES = (
     "attention/gqa40_bf16",
     "attention/gqa4_bf16_packed",
     "attention/gqa4_e4m3_interleaved_token_scales",
+    "attention/gqa4_bf16_gated",
     "norm/rms_4096",
     "norm/rms_odd",
 )

@@ -10,7 +10,7 @@
 # devices h200; targets sm_90
 # written by kgen 0.1.0 from gqa40_bf16.yaml
 # spec 7a4bd3aba467c8d6bd29eb761e7f39ef97cf573d951cf4be783def3fe145f56f
-# templates d25887d8ae030951e61ef4f510128a05b468f96dcdecb4080a7ca2a379f720c3
+# templates 443042b787f3686895d9a35364fc68e31caf6309495b6fb627940912ba6bb3b9
 
 import torch
 import triton

@@ -12,7 +12,7 @@
 # devices h200; targets sm_90
 # written by kgen 0.1.0 from gqa4_bf16_hnd.yaml
 # spec 9cc556f5c165640b11b5d5bd7a71a8c2d136a65319ebeaf4140f775637f45182
-# templates 8bc5650724eec6d41aceca669e30d28bd448dceb217fd7c787c2475a14820a8e
+# templates 73b999029444ba200a60dd121bc86d06d23c5d311aa82b0197345272e558dc2f
 
 import torch
 import triton

@@ -14,7 +14,7 @@
 # devices h200; targets sm_90, sm_80
 # written by kgen 0.1.0 from gqa7_bf16_page64.yaml
 # spec 0450c55a4857b2011fc9648c9fb06f50558e4535cdbbed02a8d86fc33a7777d4
-# templates 8bc5650724eec6d41aceca669e30d28bd448dceb217fd7c787c2475a14820a8e
+# templates 73b999029444ba200a60dd121bc86d06d23c5d311aa82b0197345272e558dc2f
 
 import torch
 import triton

@@ -18,7 +18,7 @@
 # devices h200; targets sm_90
 # written by kgen 0.1.0 from suite_bf16_1.yaml
 # spec f5c92e6436189dcc9381a2aa2787184af922b2e8d6024599ce3585f2df3ba799
-# templates 8bc5650724eec6d41aceca669e30d28bd448dceb217fd7c787c2475a14820a8e
+# templates 73b999029444ba200a60dd121bc86d06d23c5d311aa82b0197345272e558dc2f
 
 import torch
 import triton

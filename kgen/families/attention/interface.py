@@ -23,8 +23,10 @@ from kgen.families.attention.cache import (
     shape_of,
     value_columns,
 )
+from kgen.families.attention.epilogue import check_epilogue, epilogue, epilogue_reads, operands
 from kgen.families.attention.scores import check_scores, modifications
 from kgen.families.model import (
+    DTYPES,
     Accesses,
     Binding,
     Chosen,
@@ -63,6 +65,7 @@ def _tensors(spec: Spec) -> tuple[Tensor, ...]:
     if document.masking.sinks:
         heads = (Dim("h", "HK * G"),)
         found.append(Tensor("sinks", "sinks", "fp32", heads, "input", "a logit beside the scores"))
+    found += operands(spec, (*rows, columns))
     found.append(Tensor("out", "out", dtypes.out, (*rows, columns), "output", "attention"))
     if document.interface.lse != "none":
         base = {"base_2": "2", "base_e": "e"}[document.interface.lse]
@@ -103,6 +106,7 @@ def _constants(spec: Spec) -> Mapping[str, tuple[Value, str]]:
         "PAGE": (document.layout.page_size, "tokens of a page"),
         "SM_SCALE_LOG2": (softmax * math.log2(math.e), "softmax scale times log2 e"),
         "SOFTCAP": (document.masking.softcap, "bound of scores"),
+        "EPS": (float(document.epilogue.eps), "added to the mean square before the root"),
         "HAS_WINDOW": (int(document.masking.window is not None), "a sliding window may be set"),
         "MANY_TOKENS": (int(not single), "a request may have more than one query token"),
     }
@@ -111,7 +115,9 @@ def _constants(spec: Spec) -> Mapping[str, tuple[Value, str]]:
     if "DV" not in axes:
         found["DV"] = (None, "values are as wide as keys")
     for name, dtype in (("KV", document.dtypes.kv), ("OUT", document.dtypes.out)):
-        found[f"{name}_BYTES"] = (1 if dtype.startswith("fp8") else 4 if dtype == "fp32" else 2, "")
+        found[f"{name}_BYTES"] = (DTYPES[dtype][2], "")
+    gated = document.epilogue.gate != "none"
+    found["GATE_BYTES"] = (DTYPES[document.dtypes.q][2] if gated else 0, "")
     return found
 
 
@@ -130,6 +136,8 @@ def _features(spec: Spec) -> Mapping[str, Value]:
         "scales.k": document.scales.k,
         "scales.v": document.scales.v,
         "interface.lse": document.interface.lse,
+        "epilogue.norm": document.epilogue.norm,
+        "epilogue.gate": document.epilogue.gate,
     }
 
 
@@ -159,7 +167,7 @@ def _check(spec: Spec) -> list[Diagnostic]:
                     hint="add window to interface.args, or give the axis a single value",
                 )
             )
-    found += [*_check_sizes(spec), *check_scores(spec)]
+    found += [*_check_sizes(spec), *check_scores(spec), *check_epilogue(spec)]
     if operand(spec) == "bf16" and document.dtypes.kv == "fp16":
         found.append(
             spec.diagnostic(
@@ -246,6 +254,7 @@ def _context(spec: Spec) -> Mapping[str, Any]:
         "lse": document.interface.lse,
         "softcap": document.masking.softcap is not None,
         "log2_e": math.log2(math.e),
+        "gate": document.epilogue.gate,
     }
 
 
@@ -265,6 +274,7 @@ def _problem(spec: Spec) -> Mapping[str, Any]:
         "tolerance": document.numerics.tolerance,
         **departures(spec),
         **modifications(spec),
+        **epilogue(spec),
     }
 
 
@@ -279,7 +289,7 @@ def _accesses(spec: Spec) -> Accesses:
         values={"LENGTH": Lookup("seq_lens", ("b",))},
         let={"LIVE": Chosen("clamp(LENGTH, 0, CAP)"), "FIRST": first},
         contents=promised if spec.document.layout.paged else (),
-        reads=reads(spec),
+        reads=(*reads(spec), *epilogue_reads(spec, value_columns(spec))),
     )
 
 
@@ -293,10 +303,12 @@ FAMILY = Family(
         "PAGE": "layout.page_size",
         "SM_SCALE_LOG2": "scales.softmax",
         "SOFTCAP": "masking.softcap",
+        "EPS": "epilogue.eps",
         "HAS_WINDOW": "masking.window",
         "MANY_TOKENS": "axes.Q",
         "KV_BYTES": "dtypes.kv",
         "OUT_BYTES": "dtypes.out",
+        "GATE_BYTES": "epilogue.gate",
     },
     features=_features,
     check=_check,
@@ -311,6 +323,9 @@ FAMILY = Family(
         "WINDOW": (1, MOST_KEYS),
     },
     optional=frozenset(
-        {"k_cache", "v_cache", "kv_cache", "block_table", "k_scale", "v_scale", "sinks", "lse"}
+        {
+            *("k_cache", "v_cache", "kv_cache", "block_table", "k_scale", "v_scale", "sinks"),
+            *("norm_weight", "gate", "lse"),
+        }
     ),
 )

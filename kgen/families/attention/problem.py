@@ -21,6 +21,7 @@ from typing import Any
 
 import torch
 
+from kgen.families.attention.epilogue_reference import applied, epilogue_inputs
 from kgen.families.cases import expand, regime_of, values_of
 from kgen.families.memory import far_apart
 from kgen.runner.case import Case, Expected, Work
@@ -228,7 +229,7 @@ def workloads(problem: Mapping[str, Any]) -> list[Case]:
 
 
 def work(problem: Mapping[str, Any], case: Case) -> Work:
-    """q, the live keys and values, their table entries and lengths read once, out and lse written once.
+    """q, a gate, the live keys and values, their table entries and lengths read once, out and lse written once.
 
     A row's operations are those of its two products with the keys that it sees.
     """
@@ -238,6 +239,8 @@ def work(problem: Mapping[str, Any], case: Case) -> Work:
     moved = rows * (shape.columns * sizes["q"] + shape.value_columns * sizes["out"])
     moved += 4 * shape.requests
     moved += 4 * rows if problem["lse"] != "none" else 0
+    if "gate" in problem.get("epilogue", {}):
+        moved += rows * shape.value_columns * sizes["q"]
     pairs, columns = 0, shape.columns + shape.value_columns
     scales = 4 * list(problem["scales"].values()).count("per_token")
     for request in range(shape.requests):
@@ -282,6 +285,9 @@ def inputs(
         "sinks": _sinks(shape, case.layout, generator),
         "window": shape.window,
     }
+    outputs = (shape.requests, shape.queries, shape.heads * shape.group, shape.value_columns)
+    drawn = epilogue_inputs(problem.get("epilogue", {}), outputs, case.layout, generator)
+    found |= {name: value.to(TORCH[dtypes["q"]]) for name, value in drawn.items()}
     used = {name: found[name] for name in problem["arguments"]}
     return {name: _lay_out(value, name, case.layout, device) for name, value in used.items()}
 
@@ -452,11 +458,13 @@ def _within(value: torch.Tensor, wide: list[int], start: int) -> torch.Tensor:
 def expected(
     problem: Mapping[str, Any], case: Case, arguments: Mapping[str, Any]
 ) -> dict[str, Expected]:
-    """softmax(cap(q k^T * scale * k_scale), masked, beside a sink) v * v_scale in fp64, and how far rounding may take a kernel from it.
+    """The epilogue of softmax(cap(q k^T * scale * k_scale), masked, beside a sink) v * v_scale in fp64, and how far rounding
+    may take a kernel from it.
 
     The error of an output is that of P rounded to the operand type, independent from key to key, so that it grows
     with sqrt(sum p^2 v^2); of the scores, accumulated in fp32 over D products, so that p is off by their absolute
     error, of which a softcap leaves the less, the nearer they are to it; and of one rounding to the output type.
+    Norm and gate pass on the first two.
     """
     shape = _shape(problem, case)
     out, lse, spread, score_error = _attend(problem, shape, arguments)
@@ -464,8 +472,11 @@ def expected(
     relative = 1.01 * ROUNDOFF[problem["dtypes"]["out"]]
     if problem["tolerance"] != "auto":
         rounding = float(problem["tolerance"])
-    absolute = 4 * (rounding + score_error) * spread + 1e-6
+    error = 4 * (rounding + score_error) * spread
+    out, error = applied(problem.get("epilogue", {}), arguments, out, error)
+    absolute = error + 1e-6
     why = f"4 x ({rounding:.1e} + scores) x sqrt(sum p^2 v^2) + {relative:.1e} x |out|"
+    why += " through the epilogue" if "epilogue" in problem else ""
     found = {"out": Expected(out, absolute, relative, why, TORCH[problem["dtypes"]["out"]])}
     if problem["lse"] != "none":
         absolute = 4 * score_error.squeeze(-1) + 1e-5

@@ -118,6 +118,7 @@ def _attention_arguments(
     dtypes = problem["dtypes"]
     stored = problem.get("stored", dtypes["kv"])
     rows = (sizes["B"], sizes["Q"], sizes["HK"] * sizes["G"], sizes["D"])
+    outputs = (*rows[:-1], sizes.get("DV", sizes["D"]))
     caches = _caches(problem, sizes, pages)
     width = (sizes["B"], sizes["CAP"] // _page(problem, sizes))
     scales = {
@@ -139,6 +140,8 @@ def _attention_arguments(
             for name, extents in _token_scales(problem, sizes, pages).items()
         },
         "sinks": _tensor("sinks", "fp32", (sizes["HK"] * sizes["G"],), "h", 0),
+        "norm_weight": _tensor("norm_weight", dtypes["q"], outputs[-1:], "d", 0),
+        "gate": _tensor("gate", dtypes["q"], outputs, "bthd", gap),
         "window": sizes.get("WINDOW"),
     }
     return {name: tensors[name] for name in problem["arguments"]}
