@@ -70,7 +70,7 @@ class Report:
         """The exit code; what a person should act on makes it 1, `info` never does."""
         if self.interrupted:
             return INTERRUPTED
-        if self.refused:
+        if self.refused or any(map(_is_wrong_use, self.diagnostics)):
             return REFUSED
         acted_on = any(d.severity is not Severity.INFO for d in self.diagnostics)
         return FINDINGS if self.failed or acted_on else GOOD
@@ -87,6 +87,15 @@ class Report:
             print(f"kgen {self.verb}: {_counted(self.diagnostics)}", file=sys.stderr)
         if self.interrupted:
             print(f"kgen {self.verb}: interrupted; the rest was not run", file=sys.stderr)
+
+
+def _is_wrong_use(diagnostic: Diagnostic) -> bool:
+    """Whether an argument is wrong by itself: an `--axis`, or a `--set` without a key and a value (KG117).
+
+    What a well-formed `--set` puts into the spec is a problem of the spec.
+    """
+    argument = diagnostic.place.is_axis or diagnostic.code == "KG117"
+    return argument and diagnostic.severity is Severity.ERROR
 
 
 def _counted(diagnostics: Iterable[Diagnostic]) -> str:

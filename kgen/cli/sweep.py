@@ -11,6 +11,7 @@ from kgen.cli import measuring, sweeping
 from kgen.cli.options import Json, Set, Templates
 from kgen.cli.report import Report, reporting
 from kgen.cli.table import table
+from kgen.diagnostics import KgenError
 
 if TYPE_CHECKING:
     from kgen.sweep.replay import Replayed
@@ -55,7 +56,13 @@ def sweep(
             metavar="URL", help="A database of optuna's, in which several sweeps propose together."
         ),
     ] = None,
-    shapes: measuring.Shapes = "",
+    shapes: Annotated[
+        str,
+        typer.Option(
+            metavar="TEXT",
+            help="Part of the names of the workloads that are measured; all of a regime's if left out.",
+        ),
+    ] = "",
     seed: Annotated[int, typer.Option(help="Of inputs and of the search.", min=0)] = 0,
     rounds: Annotated[int, typer.Option(help="The most rounds of a candidate.", min=5)] = 60,
     precision: measuring.Precision = 0.015,
@@ -140,7 +147,12 @@ def _replay(report: Report, path: Path, seed: int) -> None:
     from kgen.sweep.replay import replay
     from kgen.sweep.store import Store
 
-    found = list(replay(Store(path, create=False), seed))
+    try:
+        found = list(replay(Store(path, create=False), seed))
+    except KgenError as error:
+        report.diagnose(error.diagnostics)
+        report.refuse("nothing was replayed")
+        return
     report.values["replay"] = [_plain(one) for one in found]
     if not found:
         report.refuse(f"{path} has no regime of which two candidates were measured at every shape")

@@ -159,8 +159,13 @@ def _measured(field: Field, store: Store) -> list[Where]:
 def _explain(report: Report, one: Prepared) -> None:
     left = len(one.best())
     report.say(f"{one.regime}: {one.ranking.size} candidates, {left} compiled")
-    rows = [[each.count, each.rule, each.why, str(each.place)] for each in one.dropped]
-    for line in table(("dropped", "rule", "why", "at"), rows):
+    if not one.dropped:
+        report.say("no rule dropped any")
+        return
+    rows = [
+        [each.count, each.variant, each.rule, each.why, str(each.place)] for each in one.dropped
+    ]
+    for line in table(("dropped", "variant", "rule", "why", "at"), rows):
         report.say(line)
 
 
@@ -169,7 +174,13 @@ def _plain_dropped(one: Prepared) -> dict:
         "regime": one.regime,
         "candidates": one.ranking.size,
         "rules": [
-            {"rule": each.rule, "why": each.why, "count": each.count, "place": str(each.place)}
+            {
+                "variant": each.variant,
+                "rule": each.rule,
+                "why": each.why,
+                "count": each.count,
+                "place": str(each.place),
+            }
             for each in one.dropped
         ],
     }

@@ -24,6 +24,11 @@ class Place:
     column: int = 0
     length: int = 1
 
+    @property
+    def is_axis(self) -> bool:
+        """Whether it is within an `--axis` of the command itself."""
+        return self.file.startswith("<--axis ")
+
     def __str__(self) -> str:
         return f"{self.file}:{self.line}:{self.column}" if self.line else self.file
 

@@ -103,14 +103,14 @@ def _drafts(
 ) -> tuple[list[_Draft], tuple[Dropped, ...]]:
     """The first `count` candidates with different cores that are proved, rendered."""
     drafts: dict[str, _Draft] = {}
-    dropped: dict[Reason, list[Candidate]] = {}
+    dropped: list[tuple[Reason, Candidate]] = []
     planner = Planner(ranking.plan, ranking.index, templates)
     for one in ranking.best():
         if len(drafts) == count:
             break
         reason = ranking.rules[one.candidate.variant].unproved(one.candidate)
         if reason is not None:
-            dropped.setdefault(reason, []).append(one.candidate)
+            dropped.append((reason, one.candidate))
             continue
         launchers, text = draft(planner.whole(planner.regime(one.candidate)), templates)
         core = core_sha256(text)

@@ -57,7 +57,7 @@ def text(value: Scalar) -> str:
 
 @dataclass(frozen=True)
 class Dropped:
-    """Candidates that a rule drops before anything is rendered.
+    """Candidates of one variant that a rule drops before anything is rendered.
 
     `count` of them, of which `example` is the first; `rule` is what does not hold, `why` what breaks without it, and
     `place` where the rule's subject stands in the spec.
@@ -68,6 +68,10 @@ class Dropped:
     place: Place
     count: int
     example: Candidate
+
+    @property
+    def variant(self) -> str:
+        return self.example.variant
 
 
 @dataclass(frozen=True)

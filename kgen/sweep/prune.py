@@ -7,7 +7,7 @@ proved (`Rules.unproved`) only for a candidate that is to be rendered.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -157,17 +157,20 @@ def _structure(variant: Variant) -> Iterator[Expr]:
 def prune(rules: Rules, space: Iterable[Candidate]) -> Pruned:
     """The candidates that break no rule that is known without a proof, and how many each rule drops."""
     survivors: list[Candidate] = []
-    dropped: dict[Reason, list[Candidate]] = {}
+    dropped: list[tuple[Reason, Candidate]] = []
     for candidate in space:
         reason = rules.broken(candidate)
         if reason is None:
             survivors.append(candidate)
         else:
-            dropped.setdefault(reason, []).append(candidate)
+            dropped.append((reason, candidate))
     return Pruned(tuple(survivors), tuple(told(dropped)))
 
 
-def told(dropped: Mapping[Reason, Sequence[Candidate]]) -> Iterator[Dropped]:
-    """How many candidates each reason drops."""
-    for reason, those in dropped.items():
+def told(dropped: Iterable[tuple[Reason, Candidate]]) -> Iterator[Dropped]:
+    """How many candidates of each variant each reason drops."""
+    groups: dict[tuple[Reason, str], list[Candidate]] = {}
+    for reason, candidate in dropped:
+        groups.setdefault((reason, candidate.variant), []).append(candidate)
+    for (reason, _), those in groups.items():
         yield Dropped(reason.rule, reason.why, reason.place, len(those), those[0])

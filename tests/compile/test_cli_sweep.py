@@ -41,6 +41,7 @@ def test_without_a_gpu_the_estimate_is_all_and_says_what_it_is(kgen, root, tmp_p
     told = kgen("sweep", root / SPEC, *AXES, "--store", tmp_path / "s.sqlite", "--explain")
     assert told.code == 2
     assert "rows: 3 candidates, 3 compiled" in told.out
+    assert "rows: 3 candidates, 3 compiled\nno rule dropped any\n" in told.out
     assert "estimate not yet confirmed for variant rms: not shown as a ranking" in told.out
     assert told.err == (
         "kgen sweep: this machine has no GPU; `kgen sweep --pack DIR` packs the sweep for one that has\n"
@@ -140,6 +141,37 @@ def test_wrong_use_is_told(kgen, root, tmp_path):
     told = kgen("sweep", "--replay", tmp_path / "a.sqlite", "--unpack", tmp_path)
     assert told.code == 2 and "each is a thing of its own" in told.err
     told = kgen("sweep", "--replay", tmp_path / "none.sqlite")
-    assert told.code == 1 and "KG981: the store cannot be used: there is no such file" in told.err
+    assert told.code == 2 and "KG981: the store cannot be used: there is no such file" in told.err
+    assert told.err.endswith("kgen sweep: nothing was replayed\nkgen sweep: 1 error\n")
     (tmp_path / "text").write_text("no database, " * 100)
-    assert "KG981" in kgen("sweep", "--replay", tmp_path / "text").err
+    told = kgen("sweep", "--replay", tmp_path / "text")
+    assert told.code == 2 and "KG981" in told.err
+
+
+@pytest.mark.parametrize(
+    ("axis", "code"),
+    [
+        ("rows", "KG851"),
+        ("nowhere.tile.BLOCK_H=1", "KG852"),
+        ("rows.tile.nothing=1", "KG853"),
+        ("rows.launch.num_warps=many", "KG854"),
+        ("rows.launch.num_warps=4,4", "KG855"),
+    ],
+)
+def test_an_axis_that_means_nothing_is_wrong_use(kgen, root, tmp_path, no_gpu, axis, code):
+    told = kgen("sweep", root / SPEC, "--axis", axis, "--store", tmp_path / "s.sqlite")
+    assert told.code == 2 and f"<--axis 1>:1:1: {code}: " in told.err
+
+
+def test_each_row_of_a_rule_names_the_variant_that_it_is_of(kgen, root, tmp_path, no_gpu):
+    axes = ("--axis", "rows.variant=rms,generic", "--axis", "rows.tile.BLOCK_H=96,4096")
+    told = kgen("sweep", root / SPEC, *axes, "--store", tmp_path / "s.sqlite", "--explain")
+    head, row = told.out.splitlines()[1:3]
+    assert head.split()[:3] == ["dropped", "variant", "rule"] and row.split()[1] == "generic"
+    assert "<--axis 2>:1:1" in row
+
+
+def test_shapes_of_a_sweep_are_not_those_of_a_judge(kgen):
+    told = " ".join(kgen("sweep", "--help").out.replace("│", " ").split())
+    assert "Part of the names of the workloads that are measured" in told
+    assert "judged" not in told

@@ -32,6 +32,21 @@ def test_errors_and_findings_exit_1_and_information_exits_0(severity, code):
     assert exit_code(severity) == code
 
 
+@pytest.mark.parametrize(
+    ("code", "file", "exits"),
+    [
+        ("KG117", "<--set 1>", 2),
+        ("KG201", "<--set 1>", 1),
+        ("KG853", "<--axis 2>", 2),
+        ("KG853", "a.yaml", 1),
+    ],
+)
+def test_an_argument_that_is_wrong_by_itself_exits_2(code, file, exits):
+    report = Report("sweep", as_json=True)
+    report.diagnose([Diagnostic(code, "wrong", Place(file, 1, 1))])
+    assert report.code == exits
+
+
 def test_a_gate_that_failed_without_a_diagnostic_exits_1():
     report = Report("test", as_json=True)
     report.fail()
