@@ -12,6 +12,7 @@ from kgen.cli.bundle import made, search, write
 from kgen.cli.options import Json, Set, Templates
 from kgen.cli.report import Report, reporting
 from kgen.cli.table import Cell, table
+from kgen.diagnostics import Diagnostic, Place, Severity
 from kgen.paths import cache_dir
 
 if TYPE_CHECKING:
@@ -59,6 +60,7 @@ def prove(
         loaded, fresh = made(spec, overrides, found)
         text = file.read_text(encoding="utf-8")
         report.values["obligations"] = []
+        report.diagnose(_of_another(loaded, text, file))
         tell(report, loaded, found, fresh, text, str(file), verbose, output)
 
 
@@ -103,15 +105,32 @@ def tell(
         report.fail()
 
 
+def _of_another(spec: Spec, text: str, file: Path) -> Iterator[Diagnostic]:
+    """Whether the file itself says that it was made from another spec; a change of the same one says nothing."""
+    from kgen.render.header import header_of
+
+    header = header_of(text)
+    own = spec.document.name
+    if header is None or header.name == own:
+        return
+    message = f"the file was rendered from another spec, {header.name} ({header.file}), than {own}"
+    hint = f"name the spec that it was made from with --spec; what follows compares it with {own}"
+    yield Diagnostic("KG806", message, Place(str(file)), hint, severity=Severity.INFO)
+
+
 def _line(one: Mapping[str, Any]) -> str:
     """An obligation with its evidence; a waived one with the verdict that it has all the same, and the reason."""
     where = f" line {one['line']}" if one["line"] else ""
     said = "{regime}: {kernel}{where}: {subject}: {says}".format(
-        **{**one, "kernel": one["kernel"] or one["launcher"]}, where=where
+        **{**one, "kernel": _about(one)}, where=where
     )
     if "waived" in one:
         return f"{WAIVED:8} {said} ({one['status']}: {one['evidence']}; waived because {one['waived']})"
     return f"{one['status']:8} {said} ({one['evidence']})"
+
+
+def _about(one: Mapping[str, Any]) -> str:
+    return one["kernel"] or one["launcher"] or "the file"
 
 
 def _table(obligations: Sequence[Mapping[str, Any]]) -> Iterator[str]:
@@ -128,7 +147,7 @@ def _counts(
     """The rows of the table: what is waived counts as that, and as nothing else."""
     groups: dict[tuple[str, str], list[str]] = {}
     for one in obligations:
-        kernel = one["kernel"] or one["launcher"]
+        kernel = _about(one)
         status = WAIVED if WAIVED in one else one["status"]
         groups.setdefault((kernel, one["subject"]), []).append(status)
     for (kernel, subject), statuses in groups.items():

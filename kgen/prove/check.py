@@ -56,6 +56,14 @@ class Proof:
         """Whether everything is proved."""
         return all(one.status is Status.PROVED for one in (*self.host, *self.kernels))
 
+    def idle_masks(self) -> Mapping[tuple[str, int, str], Sequence[str]]:
+        """What is known of each idle mask, by its kernel, line and tensor."""
+        found: dict[tuple[str, int, str], list[str]] = {}
+        for one in self.idle:
+            said = f"{one.says} is {'always' if one.always else 'never'} true"
+            found.setdefault((one.kernel, one.line, one.tensor), []).append(said)
+        return found
+
 
 def prove(
     plan: Plan,

@@ -38,6 +38,7 @@ def evidence_of(
     `manifest` is that of the file as it was rendered. Raises SyntaxError for a text that is no Python.
     """
     proofs = [one.certificates for one in (*proof.host, *proof.kernels)]
+    proofs += [() for _ in proof.idle_masks()]
     names = {one: identity(one) for one in dict.fromkeys(c for some in proofs for c in some)}
     obligations = [
         {**one, "certificates": list(dict.fromkeys(names[c] for c in own))}

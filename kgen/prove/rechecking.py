@@ -154,7 +154,7 @@ def _obligations(
 ) -> Iterator[Diagnostic]:
     """A finding for each obligation that is open, or that rests on a certificate which does not hold."""
     for one in obligations:
-        said = f"{one['kernel'] or one['launcher']}: {one['subject']}: {one['says']}"
+        said = f"{one['kernel'] or one['launcher'] or 'the file'}: {one['subject']}: {one['says']}"
         if not settled(one):
             yield _finding(OPEN, f"{said} is {one['status']}: {one['evidence']}", place)
         failed = [name for name in one["certificates"] if name not in confirmed]

@@ -19,6 +19,17 @@ if TYPE_CHECKING:
     from kgen.spec import Spec
 
 HOST = "host"
+MASKS = "masks"
+CODES = {HOST: ("KG803", "KG804"), MASKS: ("KG805", "KG805")}
+"""Codes of what is refuted and of what is unknown: of host code, of masks; of all else `KERNELS`."""
+KERNELS = ("KG801", "KG802")
+HINTS = {
+    "KG805": "leave the mask out in the template, where the plan knows",
+    **{
+        code: f"nothing is known to be wrong; see `kgen explain {code}`"
+        for code in ("KG802", "KG804")
+    },
+}
 
 
 @dataclass(frozen=True)
@@ -76,7 +87,6 @@ def verdicts(
     places = _Places(file, template_lines(manifest, rendered.text, text))
     findings = (
         *_findings(spec, manifest, obligations, places),
-        *_idle(spec, manifest, kept["masks"], places),
         *_waivers(spec, templates, kept["waivers"]),
     )
     return Verdicts(obligations, tuple(kept["promises"]), findings, evidence)
@@ -108,23 +118,16 @@ def _proved(
     plan = build(spec, templates)
     made = launchers(plan, workshop(templates))
     proof = prove(plan, made, text, manifest, frontend=frontend, confirm=confirm or at_once)
-    obligations = [*_host(proof, made), *_kernels(proof, made, manifest)]
+    obligations = [
+        *_host(proof, made),
+        *_kernels(proof, made, manifest),
+        *_idle(proof, made, manifest),
+    ]
     waived = waive(obligations, list(claims(plan, made)), text)
     for number, reason in waived.reasons.items():
         obligations[number]["waived"] = reason
-    masks = [
-        {
-            "kernel": one.kernel,
-            "line": one.line,
-            "tensor": one.tensor,
-            "says": one.says,
-            "always": one.always,
-        }
-        for one in proof.idle
-    ]
     record = {
         "obligations": obligations,
-        "masks": masks,
         "promises": list(promises(plan)),
         "waivers": list(waived.findings),
     }
@@ -147,6 +150,25 @@ def _kernels(
     regimes = {**_regimes(manifest), **{one.function: one.regime.name for one in launchers}}
     for one in proof.kernels:
         yield {"regime": regimes.get(one.launcher or one.kernel, one.launcher), **one.as_json()}
+
+
+def _idle(
+    proof: Proof, launchers: Sequence[Launcher], manifest: Mapping[str, Any]
+) -> Iterator[dict[str, Any]]:
+    """An obligation for each mask with a condition that decides nothing; of others nothing has to be said."""
+    regimes = _regimes(manifest)
+    runs = {kernel.function: one.function for one in launchers for kernel in one.kernels}
+    for (kernel, line, tensor), conditions in proof.idle_masks().items():
+        yield {
+            "regime": regimes.get(kernel, ""),
+            "launcher": runs.get(kernel, ""),
+            "kernel": kernel,
+            "subject": MASKS,
+            "says": f"every condition of the mask of {tensor} decides something",
+            "status": "refuted",
+            "evidence": "; ".join(conditions),
+            "line": line,
+        }
 
 
 def settled(obligation: Mapping[str, Any]) -> bool:
@@ -188,32 +210,19 @@ def _findings(
         if settled(one):
             continue
         refuted = one["status"] == "refuted"
-        if one["kernel"] == HOST:
-            code, what = ("KG803" if refuted else "KG804"), one["launcher"] or manifest["entry"]
-        else:
-            code, what = ("KG801" if refuted else "KG802"), one["kernel"] or one["launcher"]
+        codes = CODES.get(HOST if one["kernel"] == HOST else one["subject"], KERNELS)
+        code = codes[0 if refuted else 1]
+        what = manifest["entry"] if one["kernel"] == HOST else "the file"
         verb = "is false" if refuted else "could not be proved"
         where = places.where(one["line"])
-        message = f"{what}: {one['says']}{where} {verb}: {one['evidence']}"
-        hint = "" if refuted else "nothing is known to be wrong; see `kgen explain " + code + "`"
-        yield _at_regime(spec, code, message, one["regime"], hint, Severity.FINDING)
+        message = f"{about(one, what)}: {one['says']}{where} {verb}: {one['evidence']}"
+        yield _at_regime(spec, code, message, one["regime"], HINTS.get(code, ""), Severity.FINDING)
 
 
-def _idle(
-    spec: Spec, manifest: Mapping[str, Any], masks: Sequence[Mapping[str, Any]], places: _Places
-) -> Iterator[Diagnostic]:
-    """One for each kernel: it names every mask that decides nothing, and what the first of them says."""
-    regimes = _regimes(manifest)
-    groups: dict[tuple[str, bool], list[Mapping[str, Any]]] = {}
-    for one in masks:
-        groups.setdefault((one["kernel"], one["always"]), []).append(one)
-    for (kernel, always), group in groups.items():
-        masked = " and ".join(f"{one['tensor']}{places.where(one['line'])}" for one in group)
-        truth = "always" if always else "never"
-        verb, noun = ("is", "mask") if len(group) == 1 else ("are", "masks")
-        message = f"{kernel}: the {noun} of {masked} {verb} {truth} true: {group[0]['says']}"
-        hint = "leave it out in the template, where the plan knows"
-        yield _at_regime(spec, "KG805", message, regimes.get(kernel, ""), hint, Severity.INFO)
+def about(obligation: Mapping[str, Any], whole: str = "the file") -> str:
+    """What an obligation is of: a kernel, or a launcher, or else the `whole`."""
+    kernel = "" if obligation["kernel"] == HOST else obligation["kernel"]
+    return kernel or obligation["launcher"] or whole
 
 
 def _waivers(

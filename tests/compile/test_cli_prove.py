@@ -105,3 +105,44 @@ def test_a_file_of_another_spec_is_not_proved(kgen, tmp_path, root):
     shutil.copy(root / "generated/norm/rms_4096/submission.py", other)
     told = kgen("prove", other, "--spec", SPEC)
     assert told.code == 1 and "KG80" in told.err
+
+
+def test_a_file_of_another_spec_is_called_that_before_anything_else(kgen):
+    told = kgen("prove", FILE, "--spec", "specs/norm/rms_4096.yaml")
+    assert told.code == 1
+    assert told.err.startswith(
+        f"{FILE}: KG806: the file was rendered from another spec, rms_odd (rms_odd.yaml), than rms_4096\n"
+        "  help: name the spec that it was made from with --spec; "
+        "what follows compares it with rms_4096\n"
+    )
+    assert "KG802: the file: every launcher is followed (" not in told.err
+    assert "KG802: the file: every launcher is followed could not be proved: " in told.err
+    assert ": : " not in told.err
+    assert any(row.startswith("the file ") for row in told.out.splitlines())
+
+
+def test_a_file_whose_spec_has_changed_since_is_of_that_spec(kgen):
+    assert "KG806" not in kgen("prove", FILE, "--spec", SPEC, "--set", "norm.eps=1e-5").err
+
+
+def test_a_mask_that_is_always_true_is_a_finding_where_it_stands(kgen, tmp_path, root):
+    before = "tl.load(p_x + i_t * stride_x_t + o_h, mask=m_h, "
+    text = (root / FILE).read_text()
+    assert before in text
+    path = tmp_path / "submission.py"
+    path.write_text(text.replace(before, before.replace("m_h", "m_h & (o_h >= 0)")))
+    told = kgen("prove", path, "--spec", SPEC)
+    assert told.code == 1
+    assert "KG805: rms_kernel: every condition of the mask of x decides something (" in told.err
+    assert " is false: " in told.err and "is always true" in told.err
+    assert told.err.splitlines()[-1] == "kgen prove: 1 finding"
+    assert ["rms_kernel", "masks", "0", "1", "0"] in map(str.split, told.out.splitlines())
+
+
+def test_a_mask_that_one_width_makes_idle_is_waived_by_its_variant_and_shown(kgen):
+    told = kgen("check", "specs/norm/rms_4096.yaml")
+    assert (told.code, told.err) == (0, "")
+    waived = [row for row in told.out.splitlines() if row.startswith("waived ")]
+    assert len(waived) == 4
+    assert all("waived because the kernel takes any width at run time)" in row for row in waived)
+    assert "waived " not in kgen("check", SPEC).out

@@ -199,3 +199,10 @@ def test_a_variants_waiver_names_one_of_its_kernels(root, tmp_path):
     assert "norm/rms/variant.yaml:" in said
     assert "there is no kernel `rms_kernel` to waive a statement of" in said
     assert "help: kernels: rms" in said
+
+
+def test_a_variant_may_waive_masks_that_only_some_specs_make_idle():
+    idle = {"subject": "masks", "says": "every condition of the mask of x decides something"}
+    assert waived([], claim(**idle, verdict="refuted", template="generic")) == ([], [])
+    _, (said,) = waived([], claim(**idle, verdict="refuted"))
+    assert said.startswith("KG811: ")
