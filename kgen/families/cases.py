@@ -74,7 +74,7 @@ def expand(
             for name, value in point.items():
                 if _is(value, "per_request"):
                     runtime[name] = list(value["per_request"])
-                elif name == "S":
+                elif name in ("S", "N"):
                     runtime[name] = [value] * requests
                 else:
                     axes[name] = None if value == "none" else value

@@ -74,8 +74,8 @@ class Contents:
     """What the caller promises of an integer tensor: entries are from `low` to `high` wherever `where` holds.
 
     `where` is a condition on the tensor's dimensions, by name, and on the family's `values`. `rising` entries are `low`
-    first and `high` last, and none is less than the one before it, like the offsets of ragged rows. Of `distinct`
-    entries no two are equal, like the slots that new tokens go to.
+    first and `high` last, and none is less than the one before it, like the offsets of ragged rows, nor more than `steps`
+    above it, where that is given. Of `distinct` entries no two are equal, like the slots that new tokens go to.
     """
 
     tensor: str
@@ -84,6 +84,7 @@ class Contents:
     where: str = "true"
     rising: bool = False
     distinct: bool = False
+    steps: str | None = None
 
 
 @dataclass(frozen=True)
@@ -130,6 +131,7 @@ class Family:
 
     - `tensors(spec)`: all tensors, inputs first, in their usual order; those of `optional` only where the spec has them.
     - `scalars(spec)`: arguments that are plain Python values, by the axis they give.
+    - `choices(spec)`: the names of those that the interface may have, and may leave out.
     - `bindings(spec)`: in an order in which each may use those before it.
     - `constants(spec)`: names that variants may use besides axes, such as `PAGE` or `EPS`, and their documentation.
     - `keys`: the spec key behind each of these constants.
@@ -144,6 +146,7 @@ class Family:
     name: str
     tensors: Callable[[Spec], tuple[Tensor, ...]]
     scalars: Callable[[Spec], Mapping[str, str]]
+    choices: Callable[[Spec], frozenset[str]]
     bindings: Callable[[Spec], tuple[Binding, ...]]
     constants: Callable[[Spec], Mapping[str, tuple[Value, str]]]
     keys: Mapping[str, str]

@@ -96,7 +96,7 @@ class _Builder:
     def _check_interface(self) -> None:
         inputs = [tensor.name for tensor in self.tensors if tensor.role == "input"]
         outputs = [tensor.name for tensor in self.tensors if tensor.role == "output"]
-        optional = {"window"} if "WINDOW" in self.spec.axes else set()
+        optional = self.family.choices(self.spec)
         for field, code, needed in (("args", "KG404", inputs), ("returns", "KG405", outputs)):
             given = getattr(self.spec.document.interface, field)
             missing = [name for name in needed if name not in given]

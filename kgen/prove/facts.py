@@ -31,13 +31,15 @@ class Contents:
     """What the entries of an integer tensor are: from `table.low` to `table.high`.
 
     The entry with coordinates c is promised to be so where `promised(c)` holds. `rising` entries are `table.low` first
-    and `table.high` last, and none is less than the one before it. Of `distinct` entries no two are equal.
+    and `table.high` last, and none is less than the one before it, nor more than `steps` above it, if given. Of
+    `distinct` entries no two are equal.
     """
 
     table: Table
     promised: Callable[[tuple[Poly, ...]], Formula]
     rising: bool = False
     distinct: bool = False
+    steps: Poly | None = None
 
 
 @dataclass(frozen=True)

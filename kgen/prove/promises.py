@@ -27,6 +27,8 @@ def _entries(contents: Contents, accesses: Accesses, dims: list[str]) -> str:
     said = f"{contents.tensor}[{', '.join(dims)}] is from {contents.low} to {contents.high}"
     if contents.rising:
         said += ", the first the least and the last the most, and none less than the one before it"
+    if contents.steps:
+        said += f" nor more than {contents.steps} above it"
     if contents.distinct:
         said += ", no two of them equal"
     if contents.where == "true":

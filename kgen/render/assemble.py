@@ -176,7 +176,7 @@ def _helpers(texts: Iterable[tuple[Launcher, LauncherText]], chosen: Entry) -> s
     wanted = {"check_tensor", "check_shape"} | chosen.helpers
     for _, text in texts:
         wanted |= text.helpers
-    wanted |= {"check_optional" if bound.optional else "check_range" for bound in chosen.bounds}
+    wanted |= {bound.check for bound in chosen.bounds}
     if chosen.choices:
         wanted.add("check_choice")
     if chosen.aligned:

@@ -37,12 +37,12 @@ class Check:
 
 @dataclass(frozen=True)
 class Bound:
-    """An axis with the least and greatest value that the file can serve; an `optional` one may be None instead."""
+    """An axis with the least and greatest value that the file can serve, and the name of the function that checks it."""
 
     name: str
     low: str
     high: str
-    optional: bool
+    check: str
 
 
 @dataclass(frozen=True)
@@ -124,8 +124,14 @@ def _bounds(plan: Plan) -> Iterator[Bound]:
             fold(bound, {name: value for name, (value, _) in plan.constants.items()})
             for bound in (span.low, span.high)
         )
-        optional = None in (plan.spec.axes[axis].values or ())
-        yield Bound(axis, to_python(low), to_python(high), optional)
+        yield Bound(axis, to_python(low), to_python(high), _checked_by(plan, axis))
+
+
+def _checked_by(plan: Plan, axis: str) -> str:
+    """Shapes are integers, and what the caller passes may be anything."""
+    if None in (plan.spec.axes[axis].values or ()):
+        return "check_optional"
+    return "check_integer" if axis in plan.scalars.values() else "check_range"
 
 
 def _choices(plan: Plan) -> Iterator[tuple[str, str]]:

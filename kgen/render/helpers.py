@@ -37,6 +37,11 @@ _HELPERS: dict[str, str] = {
     "check_range": """def check_range(name, value, low, high):
     if not low <= value <= high:
         raise ValueError(f"{name} is {value}; this file serves {low} to {high}")""",
+    "check_integer": """def check_integer(name, value, low, high):
+    if type(value) is not int:
+        raise TypeError(f"{name} is {value!r}, not an integer")
+    if not low <= value <= high:
+        raise ValueError(f"{name} is {value}; this file serves {low} to {high}")""",
     "check_optional": """def check_optional(name, value, low, high):
     if value is not None and type(value) is not int:
         raise TypeError(f"{name} is {value!r}, neither an integer nor None")

@@ -45,6 +45,10 @@ class Layout(Model):
         description="Keys and values in a tensor each; in one with a dimension of 2 behind the first, keys then"
         " values; or in one of twice the head dimension, the values of a token behind its keys.",
     )
+    queries: Literal["batched", "ragged"] = Field(
+        "batched",
+        description="Whether all requests have the same number of query tokens, or each its own: `cu_q` says which.",
+    )
     storage: Literal["native", "uint8"] = Field(
         "native",
         description="Whether the cache's tensors have the type of `dtypes.kv`, or hold its bytes.",
@@ -210,6 +214,8 @@ def check(draft: Draft, origin: Origin) -> Iterator[Diagnostic]:
     layout = draft.sections.get("layout")
     if layout is not None:
         yield from (_pages if layout.paged else _no_pages)(draft, origin, layout)
+        if layout.queries == "ragged":
+            yield from _ragged(draft, origin)
 
 
 def _pages(draft: Draft, origin: Origin, layout: Layout) -> Iterator[Diagnostic]:
@@ -234,6 +240,28 @@ def _no_pages(draft: Draft, origin: Origin, layout: Layout) -> Iterator[Diagnost
             *key,
             hint="leave it out, or write `cache: paged_nhd`",
             on_key=True,
+        )
+
+
+def _ragged(draft: Draft, origin: Origin) -> Iterator[Diagnostic]:
+    """Ragged queries have an axis for all tokens, and one for those of a request, which only the GPU knows."""
+    needed = {
+        "T": "query tokens of all requests",
+        "N": "query tokens of a request, on the GPU only",
+    }
+    for name, meaning in needed.items():
+        if name not in draft.known_axes and draft.known_axes:
+            others = set(draft.known_axes) - AttentionSpec.REQUIRED_AXES.keys()
+            yield missing_axis(name, meaning, others, origin)
+    yield from draft.check_size(origin, "T")
+    own = draft.axes.get("N")
+    if own is not None and not own.runtime:
+        yield origin.diagnostic(
+            "KG211",
+            "the query tokens `N` of a request are known only on the GPU, and this axis is not `runtime`",
+            "axes",
+            "N",
+            hint="write `N: {range: [0, Q], runtime: true}`",
         )
 
 

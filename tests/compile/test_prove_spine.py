@@ -29,10 +29,7 @@ REST = (
     *("attention/gqa4_e4m3_softcap", "attention/gqa4_bf16_sinks_softcap"),
     "attention/gqa4_bf16_gated",
     *("attention/mha_dqk192_dv128", "attention/gqa4_bf16_contiguous"),
-    "attention/gqa4_e4m3_softcap",
-    *("attention/mha_dqk192_dv128", "attention/gqa40_bf16", "attention/gqa4_bf16_contiguous"),
-    "attention/mha_dqk192_dv128",
-    *("attention/gqa4_bf16_contiguous", "attention/gqa4_bf16_packed"),
+    *("attention/gqa40_bf16", "attention/gqa4_bf16_packed", "attention/gqa4_bf16_ragged"),
     "attention/gqa4_e4m3_interleaved_token_scales",
 )
 ALL = (*QUICK, *(pytest.param(name, marks=pytest.mark.full) for name in REST))

@@ -70,12 +70,14 @@ def last_index(least: int) -> Subject:
     return Subject("last_index_behind_the_loop", tensors, {"N": (least, 30)})
 
 
-def ragged(name: str, rising: bool = True, grid: str = "R", high: str = "T") -> Subject:
-    """R rows of T elements in all, where a table of R + 1 offsets says which."""
-    offsets = T("int32", "R + 1", entries=(0, high), rising=rising)
+def ragged(
+    name: str, rising: bool = True, grid: str = "R", high: str = "T", steps: int | None = None
+) -> Subject:
+    """R rows of T elements in all, of `steps` at most each, where a table of R + 1 offsets says which."""
+    offsets = T("int32", "R + 1", entries=(0, high), rising=rising, steps=steps)
     tensors = {"x": row("T"), "offsets": offsets, "o": out("T")}
     axes = {"R": (1, 100), "T": (1, 10**6)}
-    return Subject(name, tensors, axes, [grid], {"B": 64})
+    return Subject(name, tensors, axes, [grid], {} if name == "ragged_first" else {"B": 64})
 
 
 def slots(name: str, distinct: bool = False) -> Subject:
@@ -177,6 +179,8 @@ SAFE = [
     halves("halves_of_a_row"),
     branched("in_two_branches"),
     ragged("ragged_rows"),
+    ragged("ragged_tile", steps=64),
+    ragged("ragged_first", steps=1),
     slots("stored_to_slots", distinct=True),
     last_index(1),
     Subject("index_from_a_running_sum", {"x": row(64), "o": out(64)}, constants={"B": 64}),
@@ -205,6 +209,11 @@ WRONG = [
     ragged("ragged_rows", grid="R + 1"),
     ragged("ragged_rows", high="T - 1"),
     ragged("ragged_rows_one_short"),
+    ragged("ragged_tile"),
+    ragged("ragged_tile", steps=65),
+    ragged("ragged_tile", rising=False, steps=64),
+    ragged("ragged_first"),
+    ragged("ragged_first", steps=2),
     ragged("ragged_rows_that_overlap"),
     slots("stored_to_slots"),
     slots("stored_to_slots_of_others", distinct=True),

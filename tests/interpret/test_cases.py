@@ -24,6 +24,7 @@ UNEVEN = "specs/attention/mha_dqk192_dv128.yaml"
 TOKENS = "specs/attention/gqa4_e4m3_interleaved_token_scales.yaml"
 PACKED = "specs/attention/gqa4_bf16_packed.yaml"
 CONTIGUOUS = "specs/attention/gqa4_bf16_contiguous.yaml"
+RAGGED = "specs/attention/gqa4_bf16_ragged.yaml"
 UNEVEN, TILED = "specs/attention/mha_dqk192_dv128.yaml", "specs/attention/gqa40_bf16.yaml"
 GROUPS, NORM = "specs/attention/gqa7_bf16_page64.yaml", "specs/norm/rms_odd.yaml"
 
@@ -62,7 +63,19 @@ CASES = [
         (f"A52 {heads} x {group} heads in tiles of {rows} rows", TILED, [f"axes.HK={{const: {heads}}}", f"axes.G={{const: {group}}}", f"regimes.rows.tile.BLOCK_M={rows}", "axes.D={const: 16}", _check(_lengths(70, 3, Q=1), _lengths(70, 1, Q=2))])
         for heads, group, rows in ((2, 24, 16), (3, 20, 32), (2, 48, 64), (1, 128, 64))
     ],
+    ("A52 tiles of rows without parts", TILED, ["regimes.rows.splits={max: 1, direct: true}", "axes.D={const: 16}", _check(_lengths(70, 3, Q=2))]),
     ("A52 8 tokens of 40 heads", TILED, ["axes.HK={const: 1}", "axes.Q={const: 8}", "axes.D={const: 16}", "regimes.rows.tile={BLOCK_N: 64}", _check(_lengths(70, 8, 5, Q=8))]),
+    *[
+        (f"A55 ragged queries, {name}", RAGGED, [*changes, _check("{B: 4, Q: 8, N: {per_request: [8, 1, 0, 4]}, S: {per_request: [70, 9, 5, 100]}}")])
+        for name, changes in (
+            ("parts", []),
+            ("without parts", ["regimes=[{name: rest, when: otherwise, fallback: generic}]"]),
+            ("stored at once", ["regimes.split.splits={max: 1, direct: true}"]),
+            ("a window", ["axes.WINDOW={values: [20]}", "masking.window=WINDOW"]),
+            ("rows beyond a tile", ["regimes.split.tile.BLOCK_M=16", "axes.G={const: 3}"]),
+        )
+    ],
+    ("A54 ragged tokens see each other causally", RAGGED, [_check("{B: 3, Q: 8, N: {per_request: [2, 5, 8]}, S: {per_request: [64, 65, 71]}}")]),
     *[
         (f"A17 head dimension {size}", GROUPS, [f"axes.D={{const: {size}}}", "axes.HK={const: 1}", _check(_lengths(70, 3, Q=1))])
         for size in (96, 112, 160, 192, 256)
@@ -128,6 +141,9 @@ NEIGHBOURS = {
     *("A18 keys of 64 columns and values of 192", "A18 keys of 192 columns and values of 128"),
     *("A52 3 x 20 heads in tiles of 32 rows", "A52 2 x 48 heads in tiles of 64 rows"),
     *("A52 1 x 128 heads in tiles of 64 rows", "A52 8 tokens of 40 heads"),
+    *("A52 tiles of rows without parts", "A55 ragged queries, stored at once"),
+    *("A55 ragged queries, a window", "A55 ragged queries, rows beyond a tile"),
+    *("A55 ragged queries, without parts", "A54 ragged tokens see each other causally"),
     *("A62 more than 256 splits", "A52 a group of 40"),
     *("A38 scores of 50 with a softcap", "A38 scores of 10000 with a softcap"),
     *("A38 softcap, window, scales and several tokens", "A29 sinks with 1 parts"),

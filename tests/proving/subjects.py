@@ -51,7 +51,7 @@ TRITON |= {"int8": "i8", "int16": "i16", "int64": "i64"}
 
 class T:
     """A tensor: its type, its extents, strides where it is not contiguous, its role, the range of its entries, how many
-    of them along the last dimension are `promised` (else all), and whether they are `rising` or `distinct`.
+    of them along the last dimension are `promised` (else all), and whether they are `rising`, by `steps` at most, or `distinct`.
     """
 
     def __init__(
@@ -64,7 +64,9 @@ class T:
         rising: bool = False,
         distinct: bool = False,
         promised: str | None = None,
+        steps: str | int | None = None,
     ):
+        self.steps = steps
         self.rising, self.distinct, self.promised = rising, distinct, promised
         self.dtype, self.extents, self.strides = dtype, extents, strides
         self.role, self.entries = role, entries
@@ -154,7 +156,8 @@ def _tensor(space, name, tensor: T, extents, strides, size) -> TensorFacts:
         def where(place: tuple[Poly, ...]) -> Formula:
             return TRUE if promised is None else lt(place[-1], size(promised))
 
-        contents = Contents(table, where, tensor.rising, tensor.distinct)
+        steps = None if tensor.steps is None else size(tensor.steps)
+        contents = Contents(table, where, tensor.rising, tensor.distinct, steps)
     dims = tuple("ijkl"[: len(extents)])
     return TensorFacts(name, ELEMENTS[tensor.dtype], dims, extents, strides, tensor.role, contents)
 

@@ -10,7 +10,6 @@ import pytest
 
 from kgen.diagnostics import KgenError
 from kgen.plan.build import build
-from kgen.plan.check import check
 from kgen.plan.templates import Templates
 from kgen.render.assemble import render
 from kgen.render.model import Source
@@ -138,7 +137,8 @@ def test_a_cost_is_that_of_the_kernels_that_are_launched(root, requests, roles):
     assert [one.role for one in found.kernels] == roles
 
 
-def test_a_kernel_that_stores_results_takes_all_rows_as_one_tile(root):
+def test_a_kernel_that_stores_results_takes_tiles_of_rows(rendered):
     wide = ("axes.G={const: 24}", "regimes.decode.tile={BLOCK_M: 16}", f"{DIRECT}=true")
-    found = check(build(load(root / PAGED, wide))).findings
-    assert any("not DIRECT or ROW_TILES == 1 is false" in str(one) for one in found)
+    text = rendered(*wide, "regimes.decode.splits.max=1").text
+    assert "direct_tiled_kernel[(B, HK * 2)](" in text
+    assert "i_h, i_m = tl.program_id(1) // ROW_TILES, tl.program_id(1) % ROW_TILES" in text

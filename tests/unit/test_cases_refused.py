@@ -44,7 +44,7 @@ REFUSED = [
     ),
     ("A47 sparse indices", ATTENTION, ["layout.cache=sparse"], "paged_nhd"),
     (
-        "A55 ragged queries",
+        "A55 ragged queries that are not declared",
         ATTENTION,
         [
             "interface.args=[q, k_cache, v_cache, block_table, seq_lens, k_scale, v_scale, window, cu_q]"

@@ -12,7 +12,7 @@
 # devices h200; targets sm_90
 # written by kgen 0.1.0 from gqa4_e4m3_interleaved_token_scales.yaml
 # spec ea22a498785c6c63e92fa520768c99ef50f850bb3b7a2a331c00ff091aaec0c5
-# templates 73b999029444ba200a60dd121bc86d06d23c5d311aa82b0197345272e558dc2f
+# templates 83f83e05393b2eb1f2b8b12aa28418526e7122ca55efa6864b9e32ca1f12a69c
 
 import torch
 import triton

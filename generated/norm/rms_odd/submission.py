@@ -10,7 +10,7 @@
 # devices h200; targets sm_90
 # written by kgen 0.1.0 from rms_odd.yaml
 # spec bbdc8585a61ac8b5f56521cacbb396b33584d9bab3d7cf7bfbfd4d0e6175a9bc
-# templates 364d68099f33b40d42e5789ae04d211b92b845dc1725b2c285d1243d07c633e4
+# templates 427766fb9409108d2672e98ac8d51c4ed24985f5dd860067e83b72677e31a03e
 
 import torch
 import triton

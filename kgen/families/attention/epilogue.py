@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from kgen.families.attention.queries import row_dims
 from kgen.families.model import Dim, ReadOnce, Tensor
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ def operands(spec: Spec, outputs: tuple[Dim, ...]) -> Iterator[Tensor]:
 def epilogue_reads(spec: Spec, columns: str) -> Iterator[ReadOnce]:
     """Each element of a gate is read once, beside the output that it is for."""
     if spec.document.epilogue.gate != "none":
-        over = {"b": "B", "t": "Q", "h": "HK * G", "d": columns}
+        over = {dim.name: dim.extent for dim in (*row_dims(spec), Dim("d", columns))}
         yield ReadOnce("gate", {name: ("0", extent) for name, extent in over.items()}, tuple(over))
 
 

@@ -2,7 +2,8 @@
 
 Sizes: B requests, Q query tokens of each, HK KV heads of G query heads, head dimension D (DV of values and outputs,
 where the spec has that axis), PAGES pages of PAGE tokens in a paged cache, CAP tokens at most in a request, S live tokens
-of a request (read on the GPU), the last Q of which are the query tokens themselves. WINDOW keys, the token's own included, are visible where a window is set.
+of a request (read on the GPU), the last Q of which are the query tokens themselves. WINDOW keys, the token's own
+included, are visible where a window is set. Of ragged queries there are T, and Q at most for a request.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from kgen.expr import evaluate, parse
+from kgen.families.attention import queries
 from kgen.families.attention.cache import (
     TRITON,
     cache_tensors,
@@ -50,7 +52,7 @@ MOST_KEYS = 2**30
 def _tensors(spec: Spec) -> tuple[Tensor, ...]:
     document = spec.document
     dtypes = document.dtypes
-    rows = (Dim("b", "B"), Dim("t", "Q"), Dim("h", "HK * G"))
+    rows = queries.row_dims(spec)
     columns = Dim("d", value_columns(spec))
     found = [
         Tensor("q", "q", dtypes.q, (*rows, Dim("d", "D")), "input", "queries"),
@@ -61,6 +63,7 @@ def _tensors(spec: Spec) -> tuple[Tensor, ...]:
         table = (Dim("b", "B"), Dim("page", "CAP // PAGE"))
         found.append(Tensor("block_table", "block_table", "int32", table, "input", what))
     found.append(Tensor("seq_lens", "seq_lens", "int32", (Dim("b", "B"),), "input", "live tokens"))
+    found += [queries.OFFSETS] if queries.ragged(spec) else []
     found += scale_tensors(spec)
     if document.masking.sinks:
         heads = (Dim("h", "HK * G"),)
@@ -76,14 +79,20 @@ def _tensors(spec: Spec) -> tuple[Tensor, ...]:
 
 
 def _scalars(spec: Spec) -> Mapping[str, str]:
-    return {"window": "WINDOW"} if "window" in spec.document.interface.args else {}
+    axes = {"window": "WINDOW", "max_q": "Q"}
+    return {name: axes[name] for name in spec.document.interface.args if name in axes}
+
+
+def _choices(spec: Spec) -> frozenset[str]:
+    may = {
+        "window": "WINDOW" in spec.axes,
+        "max_q": queries.ragged(spec) and spec.axes["Q"].const is None,
+    }
+    return frozenset(name for name, allowed in may.items() if allowed)
 
 
 def _bindings(spec: Spec) -> tuple[Binding, ...]:
-    found = [
-        Binding("B", "q.shape[0]"),
-        Binding("Q", "q.shape[1]"),
-    ]
+    found = [*queries.bindings(spec)]
     if spec.document.layout.paged:
         found += [
             Binding("PAGES", shape_of(spec, "page")),
@@ -91,7 +100,7 @@ def _bindings(spec: Spec) -> tuple[Binding, ...]:
         ]
     else:
         found.append(Binding("CAP", shape_of(spec, "slot")))
-    if _scalars(spec):
+    if "window" in _scalars(spec):
         found.append(Binding("WINDOW", "window"))
     return tuple(found)
 
@@ -100,8 +109,8 @@ def _constants(spec: Spec) -> Mapping[str, tuple[Value, str]]:
     document = spec.document
     axes = spec.axes
     softmax = softmax_scale(spec)
-    queries = axes["Q"]
-    single = queries.const == 1 or queries.values == (1,)
+    most = axes["Q"]
+    single = most.const == 1 or most.values == (1,)
     found: dict[str, tuple[Value, str]] = {
         "PAGE": (document.layout.page_size, "tokens of a page"),
         "SM_SCALE_LOG2": (softmax * math.log2(math.e), "softmax scale times log2 e"),
@@ -109,9 +118,12 @@ def _constants(spec: Spec) -> Mapping[str, tuple[Value, str]]:
         "EPS": (float(document.epilogue.eps), "added to the mean square before the root"),
         "HAS_WINDOW": (int(document.masking.window is not None), "a sliding window may be set"),
         "MANY_TOKENS": (int(not single), "a request may have more than one query token"),
+        "RAGGED": (int(queries.ragged(spec)), "requests may differ in their query tokens"),
     }
     if document.masking.window is None:
         found["WINDOW"] = (None, "no sliding window")
+    if not queries.ragged(spec):
+        found["T"] = (None, "tokens are counted by request")
     if "DV" not in axes:
         found["DV"] = (None, "values are as wide as keys")
     for name, dtype in (("KV", document.dtypes.kv), ("OUT", document.dtypes.out)):
@@ -127,6 +139,7 @@ def _features(spec: Spec) -> Mapping[str, Value]:
         "layout.cache": document.layout.cache,
         "layout.kv": document.layout.kv,
         "layout.storage": document.layout.storage,
+        "layout.queries": document.layout.queries,
         "dtypes.q": document.dtypes.q,
         "dtypes.kv": document.dtypes.kv,
         "dtypes.out": document.dtypes.out,
@@ -273,6 +286,7 @@ def _problem(spec: Spec) -> Mapping[str, Any]:
         "lse": document.interface.lse,
         "tolerance": document.numerics.tolerance,
         **departures(spec),
+        **({"queries": "ragged"} if queries.ragged(spec) else {}),
         **modifications(spec),
         **epilogue(spec),
     }
@@ -281,14 +295,16 @@ def _problem(spec: Spec) -> Mapping[str, Any]:
 def _accesses(spec: Spec) -> Accesses:
     """Lengths may be anything; page ids are promised for pages that hold a live token.
 
-    Of a request with LIVE tokens, keys and values of positions FIRST to LIVE - 1 are read: those that some query sees.
+    Of a request with LIVE tokens, keys and values of positions FIRST to LIVE - 1 are read: those that some query sees,
+    none where there is no query.
     """
-    first = Chosen("max(LIVE - Q + 1 - WINDOW, 0)", when="WINDOW != none")
+    live = Chosen("clamp(LENGTH, 0, CAP)", when="TOKENS > 0" if queries.ragged(spec) else "true")
+    first = Chosen("max(LIVE - TOKENS + 1 - WINDOW, 0)", when="WINDOW != none")
     promised = (Contents("block_table", "0", "PAGES - 1", "page * PAGE < LIVE"),)
     return Accesses(
-        values={"LENGTH": Lookup("seq_lens", ("b",))},
-        let={"LIVE": Chosen("clamp(LENGTH, 0, CAP)"), "FIRST": first},
-        contents=promised if spec.document.layout.paged else (),
+        values={"LENGTH": Lookup("seq_lens", ("b",)), **queries.values(spec)},
+        let={**queries.tokens(spec), "LIVE": live, "FIRST": first},
+        contents=(*(promised if spec.document.layout.paged else ()), *queries.promises(spec)),
         reads=(*reads(spec), *epilogue_reads(spec, value_columns(spec))),
     )
 
@@ -297,6 +313,7 @@ FAMILY = Family(
     name="attention",
     tensors=_tensors,
     scalars=_scalars,
+    choices=_choices,
     bindings=_bindings,
     constants=_constants,
     keys={
@@ -306,6 +323,7 @@ FAMILY = Family(
         "EPS": "epilogue.eps",
         "HAS_WINDOW": "masking.window",
         "MANY_TOKENS": "axes.Q",
+        "RAGGED": "layout.queries",
         "KV_BYTES": "dtypes.kv",
         "OUT_BYTES": "dtypes.out",
         "GATE_BYTES": "epilogue.gate",
@@ -318,13 +336,23 @@ FAMILY = Family(
     limits={
         "B": (1, 2**31 - 1),
         "Q": (1, 4096),
+        "T": (1, queries.MOST_TOKENS),
         "PAGES": (1, 2**31 - 1),
         "CAP": (1, MOST_KEYS),
         "WINDOW": (1, MOST_KEYS),
     },
     optional=frozenset(
         {
-            *("k_cache", "v_cache", "kv_cache", "block_table", "k_scale", "v_scale", "sinks"),
+            *(
+                "k_cache",
+                "v_cache",
+                "kv_cache",
+                "block_table",
+                "cu_q",
+                "k_scale",
+                "v_scale",
+                "sinks",
+            ),
             *("norm_weight", "gate", "lse"),
         }
     ),

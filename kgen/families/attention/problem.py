@@ -5,7 +5,8 @@ problem orders these; block_table [B, CAP // PAGE] int32; seq_lens [B] int32; k_
 [HK], or as the caches without their columns; sinks fp32 [HK * G]; out [B, Q, HK * G, DV]; lse [B, Q, HK * G] fp32. DV is D where the problem has no such axis.
 A contiguous cache [B, CAP, HK, D] is here one of pages of CAP tokens, request b having page b. In place of both caches
 there may be a kv_cache that holds them, `interleaved` with a dimension of 2 behind the first, or `packed` with values
-behind keys.
+behind keys. Ragged queries are q [T, HK * G, D] with cu_q [B + 1] int32, and so are out and lse; max_q
+is Q.
 
 Whatever a kernel must not use is poisoned: slots and pages that no row of the request sees hold NaN, table entries
 past the live length hold ids far outside the cache.
@@ -51,7 +52,8 @@ SPARE_SLOTS = 3
 class Shape:
     """The sizes of one case; `window` is None where every earlier key is visible.
 
-    A `paged` cache has pages that a table lists; in another each request has one page.
+    A `paged` cache has pages that a table lists; in another each request has one page. `counts` are the query tokens of
+    each request where they are ragged, all side by side; else it has `queries` of them, in a row of its own.
     """
 
     requests: int
@@ -66,16 +68,42 @@ class Shape:
     paged: bool
     window: int | None
     lengths: tuple[int, ...]
+    counts: tuple[int, ...] | None = None
+
+    def tokens(self, request: int) -> int:
+        """Query tokens of a request."""
+        return self.queries if self.counts is None else self.counts[request]
+
+    def starts(self) -> list[int]:
+        """The first query token of each request, and how many there are in all."""
+        return [0, *itertools.accumulate(map(self.tokens, range(self.requests)))]
+
+    def rows(self) -> tuple[int, ...]:
+        """The extents of tokens in q and in results."""
+        return (self.requests, self.queries) if self.counts is None else (self.starts()[-1],)
+
+    def row(self, request: int, token: int) -> tuple[int, ...]:
+        """Where a request's token is in them."""
+        return (request, token) if self.counts is None else (self.starts()[request] + token,)
+
+    def each_token(self) -> Iterator[tuple[int, int]]:
+        """Every query token: its request, and its place among the tokens of that."""
+        for request in range(self.requests):
+            yield from ((request, token) for token in range(self.tokens(request)))
 
     def live(self, request: int) -> int:
-        """Keys of a request: its length, held within the table."""
-        return min(max(self.lengths[request], 0), self.capacity)
+        """Keys of a request that has queries: its length, held within the table."""
+        return min(max(self.lengths[request], 0), self.capacity) if self.tokens(request) else 0
 
     def first(self, request: int) -> int:
         """The oldest key that some row of the request sees."""
         if self.window is None:
             return 0
-        return max(self.live(request) - self.queries + 1 - self.window, 0)
+        return max(self.live(request) - self.tokens(request) + 1 - self.window, 0)
+
+
+def _ragged(problem: Mapping[str, Any]) -> bool:
+    return problem.get("queries") == "ragged"
 
 
 def _shape(problem: Mapping[str, Any], case: Case) -> Shape:
@@ -94,6 +122,7 @@ def _shape(problem: Mapping[str, Any], case: Case) -> Shape:
         paged=problem["page"] is not None,
         window=axes.get("WINDOW"),
         lengths=tuple(case.runtime["S"]),
+        counts=tuple(case.runtime["N"]) if _ragged(problem) else None,
     )
 
 
@@ -176,9 +205,8 @@ def _workload_cases(problem: Mapping[str, Any], mode: str) -> list[Case]:
         lengths = given if len(given) == b else given[:1] * b
         if mode == "gpu" or sum(lengths) <= MOST_INTERPRETED_KEYS:
             q = axes.get("Q", values_of(problem["axes"]["Q"], (1,))[0])
-            found.append(
-                _case(problem, b, q, axes.get("WINDOW", _windows(problem)[0]), lengths, "check")
-            )
+            window = axes.get("WINDOW", _windows(problem)[0])
+            found.append(_case(problem, b, q, window, lengths, "check", counts=runtime.get("N")))
     return found
 
 
@@ -190,10 +218,12 @@ def _case(
     lengths: list[int],
     layout: str,
     keys: int = 0,
+    counts: list[int] | None = None,
 ) -> Case:
     """A case whose table is just wide enough for its longest request and for `keys`, in a cache with one page to spare.
 
-    A contiguous cache has some slots to spare in each request.
+    A contiguous cache has some slots to spare in each request. Of ragged queries the first request has all that it may
+    have, the next one, one, and a third none, unless `counts` says otherwise.
     """
     page = problem["page"]
     most = max([*lengths, keys, 1])
@@ -205,10 +235,14 @@ def _case(
         axes["WINDOW"] = window
     if layout == "overlong":
         lengths = [capacity + 5, *([-3] * (b - 1))]
+    runtime, own = {"S": list(lengths)}, ""
+    if _ragged(problem):
+        runtime["N"] = counts or [(q, 1, 0)[request % 3] for request in range(b)]
+        axes["T"], own = sum(runtime["N"]), f" N {','.join(map(str, runtime['N']))}"
     regime = regime_of(problem, axes, aligned=layout != "shifted") if b else ""
     sees = "" if window is None else f" window {window}"
-    name = f"B {b} Q {q}{sees} S {','.join(map(str, lengths))} {layout}"
-    return Case(name=name, axes=axes, runtime={"S": list(lengths)}, layout=layout, regime=regime)
+    name = f"B {b} Q {q}{own}{sees} S {','.join(map(str, lengths))} {layout}"
+    return Case(name=name, axes=axes, runtime=runtime, layout=layout, regime=regime)
 
 
 def workloads(problem: Mapping[str, Any]) -> list[Case]:
@@ -220,7 +254,7 @@ def workloads(problem: Mapping[str, Any]) -> list[Case]:
         given = runtime.get("S", [1])
         lengths = given if len(given) == b else given[:1] * b
         window = axes.get("WINDOW", _windows(problem)[0])
-        case = _case(problem, b, q, window, lengths, "plain")
+        case = _case(problem, b, q, window, lengths, "plain", counts=runtime.get("N"))
         if len(set(lengths)) == 1:
             sees = "" if window is None else f" window {window}"
             case = dataclasses.replace(case, name=f"B {b} Q {q}{sees} S {lengths[0]}")
@@ -234,7 +268,7 @@ def work(problem: Mapping[str, Any], case: Case) -> Work:
     A row's operations are those of its two products with the keys that it sees.
     """
     shape = _shape(problem, case)
-    rows = shape.requests * shape.queries * shape.heads * shape.group
+    rows = math.prod(shape.rows()) * shape.heads * shape.group
     sizes = {name: TORCH[kind].itemsize for name, kind in problem["dtypes"].items()}
     moved = rows * (shape.columns * sizes["q"] + shape.value_columns * sizes["out"])
     moved += 4 * shape.requests
@@ -248,8 +282,8 @@ def work(problem: Mapping[str, Any], case: Case) -> Work:
         moved += (live - first) * shape.heads * (columns * sizes["kv"] + scales)
         if shape.paged and live > first:
             moved += 4 * (-(-live // shape.page) - first // shape.page)
-        for row in range(shape.queries):
-            last = live - shape.queries + row
+        for row in range(shape.tokens(request)):
+            last = live - shape.tokens(request) + row
             oldest = 0 if shape.window is None else max(last - shape.window + 1, 0)
             pairs += max(last + 1 - oldest, 0) * shape.heads * shape.group
     return Work(moved, 2 * pairs * columns)
@@ -258,7 +292,9 @@ def work(problem: Mapping[str, Any], case: Case) -> Work:
 def variations(problem: Mapping[str, Any], case: Case) -> list[Case]:
     """The same call with other lengths: shorter ones, in another order."""
     lengths = [max(length - 1 - 7 * i, 0) * 3 // 4 for i, length in enumerate(case.runtime["S"])]
-    runtime = {"S": lengths[::-1]}
+    runtime = {**case.runtime, "S": lengths[::-1]}
+    if "N" in runtime:
+        runtime["N"] = runtime["N"][::-1]
     return [dataclasses.replace(case, name=f"{case.name}, shorter", runtime=runtime)]
 
 
@@ -279,13 +315,15 @@ def inputs(
         "kv_cache": _JOINED[problem["kv"]][0](k, v) if "kv" in problem else None,
         "block_table": _strange(shape, table),
         "seq_lens": torch.tensor(shape.lengths, dtype=torch.int32),
+        "cu_q": _offsets(shape, case.layout),
         "k_scale": K_SCALE * _scale(problem, "k", shape, table, generator),
         "v_scale": _largest_scale(problem, case.layout)
         * _scale(problem, "v", shape, table, generator),
         "sinks": _sinks(shape, case.layout, generator),
         "window": shape.window,
+        "max_q": shape.queries,
     }
-    outputs = (shape.requests, shape.queries, shape.heads * shape.group, shape.value_columns)
+    outputs = (*shape.rows(), shape.heads * shape.group, shape.value_columns)
     drawn = epilogue_inputs(problem.get("epilogue", {}), outputs, case.layout, generator)
     found |= {name: value.to(TORCH[dtypes["q"]]) for name, value in drawn.items()}
     used = {name: found[name] for name in problem["arguments"]}
@@ -316,6 +354,15 @@ def _largest_scale(problem: Mapping[str, Any], layout: str) -> float:
     return V_SCALE * 2.0**17 if ample and layout == "extreme" else V_SCALE
 
 
+def _offsets(shape: Shape, layout: str) -> torch.Tensor:
+    """Where requests begin among ragged queries; with an `overlong` table, the first before all and the last behind."""
+    offsets = torch.tensor(shape.starts(), dtype=torch.int32)
+    if layout == "overlong":
+        offsets[0] -= 5
+        offsets[-1] += 7
+    return offsets
+
+
 def _sinks(shape: Shape, layout: str, generator: torch.Generator) -> torch.Tensor:
     """Logits like those of scores, or, in turn, ones that exceed all of them and that nothing comes of."""
     size = (shape.heads * shape.group,)
@@ -325,11 +372,11 @@ def _sinks(shape: Shape, layout: str, generator: torch.Generator) -> torch.Tenso
 
 
 def _queries(shape: Shape, dtype: str, layout: str, generator: torch.Generator) -> torch.Tensor:
-    size = (shape.requests, shape.queries, shape.heads * shape.group, shape.columns)
+    size = (*shape.rows(), shape.heads * shape.group, shape.columns)
     q = torch.randn(size, generator=generator, device=generator.device).clamp(-4, 4)
     if layout == "extreme" and q.numel():
         # rows of very different size: a cast of q to a narrow type would lose the small ones or overflow
-        q *= torch.logspace(-3, 0, size[2], device=q.device)[:, None]
+        q *= torch.logspace(-3, 0, size[-2], device=q.device)[:, None]
         q[..., 0] *= 500.0
     return q.to(TORCH[dtype])
 
@@ -432,7 +479,7 @@ def _lay_out(value: Any, name: str, layout: str, device: torch.device) -> Any:
     if layout == "shifted" and name != "block_table":
         return _within(value, [*value.shape[:-1], value.shape[-1] + 1], 1)
     if layout == "expanded" and name == "q":
-        return value[:, :, :1].expand(value.shape)
+        return value[..., :1, :].expand(value.shape)
     if layout == "far" and name != "q" and value.dim() > 2:
         return far_apart(value)
     return value
@@ -517,8 +564,9 @@ def _attend(
     score_error = torch.zeros((*q.shape[:-1], 1), dtype=torch.float64, device=q.device)
     # what is left of a product after the casts of q and k: fp16 and bf16 hold their sources, fp32 sums them
     unit = 2.0**-24 if problem["dtypes"]["q"] in ("bf16", problem["dtypes"]["operand"]) else 2.0**-8
-    for request, row in itertools.product(range(shape.requests), range(shape.queries)):
-        last = shape.live(request) - shape.queries + row
+    for request, token in shape.each_token():
+        row = shape.row(request, token)
+        last = shape.live(request) - shape.tokens(request) + token
         first = 0 if shape.window is None else max(last - shape.window + 1, 0)
         keys = torch.arange(first, max(last + 1, first), device=q.device)
         if not len(keys):
@@ -536,17 +584,17 @@ def _attend(
             _scale_of_rows(problem, side, shape, arguments, page, slot) for side in ("k", "v")
         )
         scale = problem["softmax"] * k_scale
-        query = q[request, row]
+        query = q[row]
         scores = torch.einsum("hd,nhd->hn", query, k) * scale
         error = 4 * unit * torch.einsum("hd,nhd->hn", query.abs(), k.abs()) * scale
         if "softcap" in problem:
             scores, error = _capped(scores, error, problem["softcap"])
         total = torch.cat([scores, sink], -1).logsumexp(-1)
         p = (scores - total[:, None]).exp()
-        out[request, row] = torch.einsum("hn,nhd->hd", p * v_scale, v)
-        spread[request, row] = torch.einsum("hn,nhd->hd", (p * v_scale) ** 2, v**2).sqrt()
-        lse[request, row] = total
-        score_error[request, row] = torch.maximum(error.amax(-1, keepdim=True), sink_error)
+        out[row] = torch.einsum("hn,nhd->hd", p * v_scale, v)
+        spread[row] = torch.einsum("hn,nhd->hd", (p * v_scale) ** 2, v**2).sqrt()
+        lse[row] = total
+        score_error[row] = torch.maximum(error.amax(-1, keepdim=True), sink_error)
     if problem["lse"] == "base_2":
         lse = lse / math.log(2.0)
     return out, lse, spread, score_error
@@ -555,7 +603,7 @@ def _attend(
 def _sink_of_rows(arguments: Mapping[str, Any]) -> tuple[torch.Tensor, torch.Tensor]:
     """The logit of each query head's sink, [HK * G, 1] in fp64, and its error in fp32; -inf where there are none."""
     q = arguments["q"]
-    none = torch.full(q.shape[2:3], -math.inf, device=q.device)
+    none = torch.full(q.shape[-2:-1], -math.inf, device=q.device)
     sink = arguments.get("sinks", none).double().to(q.device)[:, None]
     return sink, torch.where(sink.isfinite(), sink.abs() * 2.0**-22, 0.0)
 

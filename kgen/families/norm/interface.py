@@ -86,6 +86,7 @@ FAMILY = Family(
     name="norm",
     tensors=_tensors,
     scalars=_scalars,
+    choices=lambda spec: frozenset(),
     bindings=_bindings,
     constants=_constants,
     keys={"EPS": "norm.eps", "X_BYTES": "dtypes.x", "OUT_BYTES": "dtypes.out"},

@@ -14,13 +14,15 @@ from kgen.render.model import Launcher
 
 
 class Closing:
-    """Axes by the shapes and scalars that give them, constants by their values.
+    """Axes by the shapes and scalars that give them, constants by their values. `scalars` are those that may be none.
 
     Raises LookupError for an axis whose binding has no meaning to kgen.
     """
 
     def __init__(self, plan: Plan):
-        self.scalars = tuple(plan.scalars)
+        self.scalars = tuple(
+            one for one, axis in plan.scalars.items() if None in (plan.spec.axes[axis].values or ())
+        )
         self._constants = {axis: value for axis, (value, _) in plan.constants.items()}
         names: dict[str, Value] = {one: Tensor(one) for one in plan.arguments}
         names |= {one: Static(name(one)) for one in plan.scalars}

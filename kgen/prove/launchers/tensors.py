@@ -99,9 +99,12 @@ class Tensors:
                 names = tuple(dim.name for dim in tensor.dims)
 
                 def promised(place: tuple[Poly, ...]) -> Formula:
+                    if one.where == "true":
+                        return TRUE
                     return self._condition(one.where, dict(zip(names, place)))
 
-                return Contents(table, promised, one.rising, one.distinct)
+                steps = None if one.steps is None else self._lowered(one.steps, {})
+                return Contents(table, promised, one.rising, one.distinct, steps)
         table = self._space.table(tensor.name, INT32.low, INT32.high, INT32)
         return Contents(table, lambda place: TRUE)
 
@@ -153,7 +156,7 @@ class Tensors:
         """The family's values and what follows from them, as far as the names in `place` tell where."""
         names: dict[str, Meaning] = dict(place)
         for name, lookup in self._accesses.values.items():
-            if all(parse(at).id in names for at in lookup.at):
+            if all(names_of(parse(at)) <= names.keys() for at in lookup.at):
                 names[name] = self.entry(lookup, names)
         for name, chosen in self._accesses.let.items():
             if _known(chosen.value, names, self._meanings):

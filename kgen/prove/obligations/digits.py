@@ -28,7 +28,7 @@ from kgen.algebra import (
     substitute,
     substitute_formula,
 )
-from kgen.algebra.definitions import TableEntry
+from kgen.algebra.definitions import Maximum, Minimum, TableEntry
 from kgen.algebra.division import Quotient, Remainder
 from kgen.prove.coordinates import coordinates
 from kgen.prove.facts import TensorFacts
@@ -101,6 +101,7 @@ class Digits:
 
     def any(self, name: str, poly: Poly, low: Poly, high: Poly) -> None:
         """The digits of a coordinate that may have every value from `low` to `high - 1`."""
+        poly = self._unclamped(poly)
         row = self._row(poly)
         if row is not None:
             self._ragged(name, row, poly, low, high)
@@ -123,6 +124,18 @@ class Digits:
         fresh, total = self._fresh(chain.order, factors)
         self.facts += [*self._limits(chain, fresh, factors), lt(total, size)]
         self._settle(chain.order, fresh)
+
+    def _unclamped(self, poly: Poly) -> Poly:
+        """`poly` with the entries of tables that it has behind a clamp, where no clamp changes them."""
+        for variable in self._space.concrete(poly).variables:
+            definition, x = self._space[variable].definition, Poly.variable(variable)
+            if not isinstance(definition, (Minimum, Maximum)):
+                continue
+            for inner in definition.arguments():
+                entry = len(inner.variables) == 1 and self._space[max(inner.variables)].definition
+                if isinstance(entry, TableEntry) and self._always(eq(x, inner)):
+                    poly = self._space.concrete(poly).substitute({variable: inner})
+        return poly
 
     def _row(self, poly: Poly) -> _Row | None:
         """The row of ragged rows that a coordinate begins with, if it does."""
@@ -154,13 +167,20 @@ class Digits:
         total = sum((f * Poly.variable(d) for d, f in factors.items()), Poly.of(0))
         if index not in self._unknown or not self.proves(whole) or not self._always(within):
             raise NotDigits(f"{name} is not known to be in the rows of {row.table.name}")
-        if rest.terms or not factors or not self._always(lt(total, row.behind - row.first)):
+        if rest.terms or not self._always(lt(total, row.behind - row.first)):
             raise NotDigits(f"{name} may lie beyond its row of {row.table.name}")
-        chain = self._chain(name, factors)
         fresh_row, _ = self._fresh((index,), {index: Poly.of(1)})
         self.facts += [lt(fresh_row[0], self._known(rows))]
         self._settle((index,), fresh_row)
         length = self._known(row.behind - row.first)
+        if contents.steps is not None:
+            self.facts.append(le(length, self._known(contents.steps)))
+        if not factors:
+            if not self.proves(le(length, 1)):
+                raise NotDigits(f"{name} is the first of its row of {row.table.name} only")
+            self.facts.append(ge(length, 1))
+            return
+        chain = self._chain(name, factors)
         self._not_zero(chain, ge(length, 1))
         fresh, total = self._fresh(chain.order, factors)
         self.facts += [*self._limits(chain, fresh, factors), lt(total, length)]
@@ -350,6 +370,8 @@ class Digits:
             )
         if not self.proves(ge(parts[Quotient], 0)):
             raise NotDigits(f"an element would need a negative quotient of {text}")
+        # found by rounding, which what comes next would have to find again
+        self.facts.append(lt(parts[Remainder], limit))
         self.equal(text, dividend, limit * parts[Quotient] + parts[Remainder])
 
     def _always(self, goal: Formula) -> bool:

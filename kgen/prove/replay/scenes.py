@@ -21,6 +21,7 @@ _TYPES = {
     **{"fp8_e4m3": "fp8e4nv", "fp8_e5m2": "fp8e5", "uint8": "u8"},
 }
 _GAP = 16
+_MOST_TOKENS = 1 << 30
 _HUGE_GAPS = (1 << 21, 1 << 25, 1 << 27, 3 << 26, 1 << 29)
 """Each puts the stride of another dimension below 2**31 and its product with an index beyond."""
 Axes = Mapping[str, int | None]
@@ -65,8 +66,8 @@ def attention_scene(
     """
     sizes = {**_constants(problem), **axes}
     capacity, page, window = sizes["CAP"], _page(problem, sizes), sizes.get("WINDOW")
-    given = list(lengths)
-    live = [min(max(length, 0), capacity) for length in given]
+    given, tokens = list(lengths), _tokens(problem, sizes)
+    live = [min(max(length, 0), capacity) if own else 0 for length, own in zip(given, tokens)]
     used = [-(-length // page) for length in live] if problem["page"] else [1] * sizes["B"]
     pages = sum(used) + 1 if problem["page"] else sizes["B"]
     table = np.full((sizes["B"], capacity // page), pages + 7)
@@ -75,7 +76,7 @@ def attention_scene(
         table[request, :count] = np.arange(first, first + count)[::-1]
         first += count
     caches = _caches(problem, sizes, pages) | _token_scales(problem, sizes, pages)
-    oldest = [_oldest(length, sizes["Q"], window) for length in live]
+    oldest = [_oldest(length, own, window) for length, own in zip(live, tokens)]
 
     def reads(instance: Instance) -> tuple[Reads, ...]:
         # a launch of its own combines parts; without one, every tile of rows reads all keys
@@ -86,8 +87,12 @@ def attention_scene(
             Reads(name, 0, per, own.elements, own.name(name)) for name, own in keys.items()
         )
 
-    arguments = _attention_arguments(problem, sizes, pages, gap, entries(table), entries(given))
-    return Scene(f"{_shown(axes)}, lengths {given}", dict(axes), arguments, reads)
+    sizes["T"], starts = sum(tokens), entries(np.cumsum([0, *tokens]))
+    arguments = _attention_arguments(
+        problem, sizes, pages, gap, entries(table), entries(given), starts
+    )
+    axes = {name: sizes[name] for name in (*axes, *_ragged_axes(problem))}
+    return Scene(f"{_shown(axes)}, lengths {given}", axes, arguments, reads)
 
 
 def attention_corners(
@@ -96,6 +101,7 @@ def attention_corners(
     """A call too large to run whole: requests of one length that share their pages."""
     sizes = {**_constants(problem), **axes}
     pages = sizes["CAP"] // problem["page"] if problem["page"] else sizes["B"]
+    sizes["T"] = min(sizes["B"], _MOST_TOKENS)
     arguments = _attention_arguments(
         problem,
         sizes,
@@ -103,8 +109,22 @@ def attention_corners(
         gap,
         lambda elements: pages - 1 - elements % pages,
         lambda elements: np.full(len(elements), length),
+        lambda elements: np.minimum(elements, sizes["T"]),
     )
-    return Scene(f"{_shown(axes)}, length {length}, gap {gap}", dict(axes), arguments, whole=False)
+    axes = {name: sizes[name] for name in (*axes, *_ragged_axes(problem))}
+    return Scene(f"{_shown(axes)}, length {length}, gap {gap}", axes, arguments, whole=False)
+
+
+def _ragged_axes(problem: Mapping[str, Any]) -> tuple[str, ...]:
+    return ("T",) if problem.get("queries") == "ragged" else ()
+
+
+def _tokens(problem: Mapping[str, Any], sizes: Axes) -> list[int]:
+    """Query tokens of each request: all that it may have, or where they are ragged of the next one fewer, down to none."""
+    most = sizes["Q"]
+    if problem.get("queries") != "ragged":
+        return [most] * sizes["B"]
+    return [(most - request) % (most + 1) for request in range(sizes["B"])]
 
 
 def _attention_arguments(
@@ -114,10 +134,13 @@ def _attention_arguments(
     gap: int,
     table: Contents,
     lengths: Contents,
+    starts: Contents,
 ) -> dict[str, HostTensor | int | None]:
     dtypes = problem["dtypes"]
     stored = problem.get("stored", dtypes["kv"])
-    rows = (sizes["B"], sizes["Q"], sizes["HK"] * sizes["G"], sizes["D"])
+    ragged = bool(_ragged_axes(problem))
+    first = (sizes["T"],) if ragged else (sizes["B"], sizes["Q"])
+    rows = (*first, sizes["HK"] * sizes["G"], sizes["D"])
     outputs = (*rows[:-1], sizes.get("DV", sizes["D"]))
     caches = _caches(problem, sizes, pages)
     width = (sizes["B"], sizes["CAP"] // _page(problem, sizes))
@@ -126,7 +149,7 @@ def _attention_arguments(
         for name, mode in problem["scales"].items()
     }
     tensors: dict[str, HostTensor | int | None] = {
-        "q": _tensor("q", dtypes["q"], rows, "bthd", gap),
+        "q": _tensor("q", dtypes["q"], rows, "thd" if ragged else "bthd", gap),
         **{
             name: _tensor(name, stored, tuple(extents.values()), tuple(extents), gap)
             for name, extents in caches.items()
@@ -141,8 +164,10 @@ def _attention_arguments(
         },
         "sinks": _tensor("sinks", "fp32", (sizes["HK"] * sizes["G"],), "h", 0),
         "norm_weight": _tensor("norm_weight", dtypes["q"], outputs[-1:], "d", 0),
-        "gate": _tensor("gate", dtypes["q"], outputs, "bthd", gap),
+        "gate": _tensor("gate", dtypes["q"], outputs, "thd" if ragged else "bthd", gap),
+        "cu_q": _tensor("cu_q", "int32", (sizes["B"] + 1,), "b", gap, starts),
         "window": sizes.get("WINDOW"),
+        "max_q": sizes["Q"],
     }
     return {name: tensors[name] for name in problem["arguments"]}
 

@@ -701,6 +701,23 @@ def ragged_rows(x, offsets, o, B: tl.constexpr):
 
 
 @triton.jit
+def ragged_tile(x, offsets, o, T, B: tl.constexpr):
+    i = tl.program_id(0)
+    lo = tl.minimum(tl.maximum(tl.load(offsets + i), 0), T)
+    n = tl.minimum(tl.maximum(tl.minimum(tl.load(offsets + i + 1), T) - lo, 0), B)
+    r = tl.arange(0, B)
+    tl.store(o + lo + r, tl.load(x + lo + r, mask=r < n), mask=r < n)
+
+
+@triton.jit
+def ragged_first(x, offsets, o, T):
+    i = tl.program_id(0)
+    lo = tl.minimum(tl.load(offsets + i), T)
+    here = lo < tl.minimum(tl.load(offsets + i + 1), T)
+    tl.store(o + lo, tl.load(x + lo, mask=here), mask=here)
+
+
+@triton.jit
 def ragged_rows_one_short(x, offsets, o, B: tl.constexpr):
     i = tl.program_id(0)
     lo = tl.load(offsets + i)

@@ -1,0 +1,63 @@
+"""How queries and results lie in memory: a row of tokens for each request, or all requests' tokens one behind the other.
+
+Ragged queries are [T, query heads, D]: request b has those from `cu_q[b]` on, up to `cu_q[b + 1]`, at most Q of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from kgen.families.model import Binding, Chosen, Contents, Dim, Lookup, Tensor
+
+if TYPE_CHECKING:
+    from kgen.spec import Spec
+
+MOST_TOKENS = 2**30
+"""Offsets of tokens are 32 bits wide, with room for a tile more."""
+
+OFFSETS = Tensor(
+    "cu_q",
+    "cu_q",
+    "int32",
+    (Dim("b", "B + 1"),),
+    "input",
+    "first query token of each request, and T; none is less than the one before it",
+)
+
+
+def ragged(spec: Spec) -> bool:
+    return spec.document.layout.queries == "ragged"
+
+
+def row_dims(spec: Spec) -> tuple[Dim, ...]:
+    """The dimensions of q and of results, all but the columns."""
+    heads = Dim("h", "HK * G")
+    return (Dim("t", "T"), heads) if ragged(spec) else (Dim("b", "B"), Dim("t", "Q"), heads)
+
+
+def bindings(spec: Spec) -> tuple[Binding, ...]:
+    """Where the entry finds how many requests and tokens there are."""
+    if not ragged(spec):
+        return Binding("B", "q.shape[0]"), Binding("Q", "q.shape[1]")
+    found = (Binding("B", "seq_lens.shape[0]"), Binding("T", "q.shape[0]"))
+    return (*found, Binding("Q", "max_q")) if "max_q" in spec.document.interface.args else found
+
+
+def values(spec: Spec) -> Mapping[str, Lookup]:
+    """What is read from tensors to know a request's tokens."""
+    if not ragged(spec):
+        return {}
+    return {"START": Lookup("cu_q", ("b",)), "END": Lookup("cu_q", ("b + 1",))}
+
+
+def tokens(spec: Spec) -> Mapping[str, Chosen]:
+    """TOKENS of a request, as kernels count them: offsets are held within T, and no request has more than Q."""
+    if not ragged(spec):
+        return {"TOKENS": Chosen("Q")}
+    held = "max(min(END, T) - clamp(START, 0, T), 0)"
+    return {"TOKENS": Chosen(f"min({held}, Q)")}
+
+
+def promises(spec: Spec) -> tuple[Contents, ...]:
+    return (Contents("cu_q", "0", "T", rising=True, steps="Q"),) if ragged(spec) else ()
