@@ -104,6 +104,7 @@ CASES = [
         for gate, direct in (("sigmoid", "false"), ("silu", "true"))
     ],
     ("sinks, softcap, window, scales, several tokens, norm and gate in one", FP8, ["masking.sinks=true", "masking.softcap=5.0", "interface={args: [q, k_cache, v_cache, block_table, seq_lens, k_scale, v_scale, window, sinks, norm_weight, gate], returns: [out, lse], lse: base_e}", "epilogue={norm: rms, gate: silu}", "regimes.decode.combine={BLOCK_S: 128}", "axes.WINDOW={values: [none, 100]}", _check(_lengths(170, 0, 5, Q=1), _lengths(170, Q=8, WINDOW=100))]),
+    ("scales of tokens in halves of one tensor, with sinks, softcap, norm and gate", "specs/attention/gqa4_e4m3_interleaved_token_scales.yaml", ["masking.sinks=true", "masking.softcap=5.0", "epilogue={norm: rms, gate: silu}", "interface.args=[q, kv_cache, block_table, seq_lens, k_scale, v_scale, sinks, norm_weight, gate]", _check(_lengths(140, 0, 5, Q=1), _lengths(140, 2, Q=4))]),
     ("A38 softcap, window, scales and several tokens", FP8, ["masking.softcap=5.0", "axes.WINDOW={values: [none, 100]}", _check(_lengths(170, 0, 5, Q=1), _lengths(170, Q=8, WINDOW=100))]),
     ("A40 scales with one split", FP8, ["regimes.decode.splits.max=1", _check(_lengths(700, Q=1))]),
     ("A40 scales with eight splits", FP8, ["regimes.decode.splits={min_chunk: 64, max: 8}", _check(_lengths(700, Q=1))]),
@@ -148,6 +149,7 @@ NEIGHBOURS = {
     *("A38 scores of 50 with a softcap", "A38 scores of 10000 with a softcap"),
     *("A38 softcap, window, scales and several tokens", "A29 sinks with 1 parts"),
     "A29 sinks, softcap, window, scales and several tokens",
+    "scales of tokens in halves of one tensor, with sinks, softcap, norm and gate",
     "norm and sigmoid, values of another width, several tokens",
     "sinks, softcap, window, scales, several tokens, norm and gate in one",
     "A30 sinks beside a small scale and a softcap",
