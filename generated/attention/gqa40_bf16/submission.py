@@ -10,7 +10,7 @@
 # devices h200; targets sm_90
 # written by kgen 0.1.0 from gqa40_bf16.yaml
 # spec 7a4bd3aba467c8d6bd29eb761e7f39ef97cf573d951cf4be783def3fe145f56f
-# templates f76b0701ee3d01d720367f3d8fc7ce434381bf171d75173aa86d19bb76b8cd78
+# templates b586fa520067a6b3c3467c91d7df49010c1064656b5ac2a2086b12fa2b057d3d
 
 import torch
 import triton

@@ -12,7 +12,7 @@
 # devices h200; targets sm_90
 # written by kgen 0.1.0 from gqa4_e4m3_interleaved_token_scales.yaml
 # spec ea22a498785c6c63e92fa520768c99ef50f850bb3b7a2a331c00ff091aaec0c5
-# templates 83f83e05393b2eb1f2b8b12aa28418526e7122ca55efa6864b9e32ca1f12a69c
+# templates 5fd59f63c2b509ee35eece3ac540b8c62f13a9beb67e0a359065f7309024cb09
 
 import torch
 import triton

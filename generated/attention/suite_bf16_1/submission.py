@@ -18,7 +18,7 @@
 # devices h200; targets sm_90
 # written by kgen 0.1.0 from suite_bf16_1.yaml
 # spec f5c92e6436189dcc9381a2aa2787184af922b2e8d6024599ce3585f2df3ba799
-# templates 83f83e05393b2eb1f2b8b12aa28418526e7122ca55efa6864b9e32ca1f12a69c
+# templates 5fd59f63c2b509ee35eece3ac540b8c62f13a9beb67e0a359065f7309024cb09
 
 import torch
 import triton

@@ -14,7 +14,7 @@
 # devices h200; targets sm_90
 # written by kgen 0.1.0 from suite_bf16_8.yaml
 # spec dbbeb31d6d54624a8e661b06e55d410c2bf185acf02bbcbc9d6e81ca55dbc641
-# templates 83f83e05393b2eb1f2b8b12aa28418526e7122ca55efa6864b9e32ca1f12a69c
+# templates 5fd59f63c2b509ee35eece3ac540b8c62f13a9beb67e0a359065f7309024cb09
 
 import torch
 import triton
