@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
-_OPTIONS = ("num_warps", "num_stages")
+_OPTIONS = ("num_warps", "num_stages", "launch_pdl")
 
 
 @dataclass(frozen=True)
@@ -100,4 +100,5 @@ def _value(manifest: Mapping[str, Any], key: str) -> Any:
     if not rest:
         return {"when": regime["when"]}
     parameter = next(own for own, keys in regime["depends"].items() if keys == [key])
-    return regime["parameters"][parameter]
+    value = {**regime.get("defaults", {}), **regime["parameters"]}[parameter]
+    return "none" if value is None else value

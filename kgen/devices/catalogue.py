@@ -33,6 +33,11 @@ class Target:
     sm_programs: int
     sm_shared_bytes: int
 
+    @property
+    def launches_early(self) -> bool:
+        """Whether a launch may start before the one before it has ended (programmatic dependent launch)."""
+        return self.backend == "cuda" and int(self.arch) >= 90
+
 
 @dataclass(frozen=True)
 class Device:

@@ -136,6 +136,7 @@ class Family:
     - `constants(spec)`: names that variants may use besides axes, such as `PAGE` or `EPS`, and their documentation.
     - `keys`: the spec key behind each of these constants.
     - `accesses(spec)`: what kernels may assume of tensors that hold integers, and have to read exactly once.
+    - `batch_axes`: the axes that say something of a batch, and not of one request alone.
     - `limits`: the widest range of each axis that the family's generic variant is proved for.
     - `features(spec)`: dotted spec keys and values that a variant's `covers` is compared with.
     - `check(spec)`: what the schema cannot say.
@@ -157,3 +158,4 @@ class Family:
     accesses: Callable[[Spec], Accesses]
     limits: Mapping[str, tuple[int, int]]
     optional: frozenset[str]
+    batch_axes: frozenset[str] = frozenset()

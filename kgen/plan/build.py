@@ -10,11 +10,11 @@ from kgen.diagnostics import Diagnostic, KgenError
 from kgen.expr import Expr, listing, nearest
 from kgen.families import Family, family
 from kgen.families.model import Value
-from kgen.plan import parameters
+from kgen.plan import invariance, parameters
 from kgen.plan.domain import Domain, declared
 from kgen.plan.errors import PlanProblem
 from kgen.plan.groups import aligned_tensors, groups
-from kgen.plan.model import Plan, RegimePlan, Template
+from kgen.plan.model import Group, Plan, RegimePlan, Template
 from kgen.plan.names import unknown_names
 from kgen.plan.scope import Scope
 from kgen.plan.templates import Templates
@@ -68,6 +68,9 @@ class _Builder:
     def plan(self) -> Plan:
         self.prepare()
         spec = self.spec
+        if invariance.demanded(spec):
+            batch = self.family.batch_axes & spec.axes.keys()
+            self.found += invariance.dependent_outside(spec, batch)
         regimes = [self.regime(index) for index in range(len(spec.document.regimes))]
         self.stop()
         return Plan(
@@ -251,6 +254,7 @@ class _Builder:
             self.found += problems
             if problems:
                 return None
+            self._check_invariance(index, when, template, numbers)
             unknown = list(unknown_names(template, {*self.spec.axes, *self.constants}))
             if unknown:
                 self.found += unknown
@@ -271,6 +275,7 @@ class _Builder:
                     hint="correct the condition, or remove the regime",
                 )
                 return None
+            self._check_early_starts(index, found)
             aligned = aligned_tensors(scope, found)
         return RegimePlan(
             name=regime.name,
@@ -284,6 +289,28 @@ class _Builder:
             aligned=aligned,
             groups=found,
         )
+
+    def _check_invariance(
+        self, index: int, when: Expr | None, template: Template, numbers: Mapping[str, Value]
+    ) -> None:
+        if invariance.demanded(self.spec):
+            axes = self.family.batch_axes
+            self.found += invariance.dependent_choice(self.spec, index, when, axes)
+            self.found += invariance.dependent_results(self.spec, index, template.variant, numbers)
+
+    def _check_early_starts(self, index: int, found: tuple[Group, ...]) -> None:
+        """A launch that may start early needs instruction sets that have such launches."""
+        early = {kernel.role for group in found for kernel in group.kernels if kernel.dependent}
+        lacking = [one for one in self.spec.document.targets if not target(one).launches_early]
+        if early and lacking:
+            self._report(
+                "KG433",
+                f"regime {self.spec.document.regimes[index].name}: {listing(sorted(early))} starts before the kernel"
+                f" before it has ended, and {listing(lacking)} has no such launches",
+                "regimes",
+                index,
+                hint="write combine: {launch: plain}, or targets from sm_90 on",
+            )
 
     def _template(self, index: int, variant: str) -> Template | None:
         try:

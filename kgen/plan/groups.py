@@ -5,10 +5,10 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Mapping
 
-from kgen.expr import Expr, evaluate, fold, is_literal, names
+from kgen.expr import Compare, Expr, evaluate, fold, is_literal, names
 from kgen.expr.substitute import substitute
 from kgen.families.model import Dim, Tensor
-from kgen.plan.bounds import largest
+from kgen.plan.bounds import interval, largest
 from kgen.plan.errors import PlanProblem
 from kgen.plan.kernels import plan_kernel
 from kgen.plan.model import Case, Group, ScratchPlan
@@ -64,10 +64,23 @@ def _answers(scope: Scope, case: Case) -> Iterator[dict[str, bool]]:
     """Every way in which the variant's branches may be answered in a case, those first that need the test."""
     ways = []
     for branch, text in scope.variant.branches.items():
-        folded = fold(expression(text), case.constants)
-        answers = [bool(evaluate(folded, {}))] if is_literal(folded) else [True, False]
-        ways.append([(branch, answer) for answer in answers])
+        asked = fold(_unfolded(expression(text), scope, case), case.constants)
+        answer = _settled(asked, scope, case)
+        ways.append([(branch, one) for one in ([True, False] if answer is None else [answer])])
     return map(dict, itertools.product(*ways))
+
+
+def _settled(expr: Expr, scope: Scope, case: Case) -> bool | None:
+    """What a condition is all over a regime, as far as constants and the ends of ranges tell."""
+    if is_literal(expr):
+        return bool(evaluate(expr, {}))
+    if isinstance(expr, Compare) and expr.op == "==":
+        ends = [interval(e, case.constants, scope.domain.ranges) for e in (expr.left, expr.right)]
+        if None not in ends:
+            (low, high), (least, most) = ends
+            apart = high < least or most < low
+            return False if apart else True if low == high == least == most else None
+    return None
 
 
 def _launched(kernel: Kernel, labels: Mapping[str, bool]) -> bool:
@@ -83,7 +96,7 @@ def _listed(expr: Expr) -> str:
 def _group(scope: Scope, labels: Mapping[str, bool], cases: tuple[Case, ...]) -> Group:
     layers = layers_of(scope, cases)
     scratch = tuple(
-        _scratch(name, declared, layers) for name, declared in scope.variant.scratch.items()
+        _scratch(scope, name, declared, layers) for name, declared in scope.variant.scratch.items()
     )
     tensors = {**scope.tensors, **{plan.tensor.name: plan.tensor for plan in scratch}}
     wide = frozenset(plan.tensor.name for plan in scratch if _needs_64_bits(scope, plan, cases))
@@ -104,9 +117,11 @@ def _asked(text: str, layers: Layers) -> Expr:
     return asked
 
 
-def _scratch(name: str, declared: Scratch, layers: Layers) -> ScratchPlan:
+def _scratch(scope: Scope, name: str, declared: Scratch, layers: Layers) -> ScratchPlan:
+    parameter = scope.variant.parameters.get(declared.dtype)
+    dtype = parameter.shown(scope.parameters[declared.dtype]) if parameter else declared.dtype
     dims = tuple(Dim(dim, extent) for dim, extent in declared.dims.items())
-    tensor = Tensor(name, name, declared.dtype, dims, "scratch", declared.doc)
+    tensor = Tensor(name, name, dtype, dims, "scratch", declared.doc)
     return ScratchPlan(tensor, tuple(layers(dim.extent) for dim in dims))
 
 

@@ -48,6 +48,7 @@ def plan_kernel(
         grid=tuple(layers(extent) for extent in kernel.grid.values()),
         num_warps=_option(role, "num_warps", layers(kernel.launch.num_warps)),
         num_stages=_option(role, "num_stages", layers(kernel.launch.num_stages)),
+        dependent=bool(_option(role, "dependent", layers(kernel.launch.dependent))),
         writes=tuple(name for name in kernel.writes if name in tensors),
         unit=unit,
         wide=wide,

@@ -14,7 +14,7 @@ from typing import Literal
 from kgen.expr import Expr
 from kgen.families.model import Binding, Family, Tensor, Value
 from kgen.plan.domain import Domain
-from kgen.plan.variant import Variant
+from kgen.plan.variant import Parameter, Variant
 from kgen.spec import Spec
 
 
@@ -54,7 +54,7 @@ class KernelPlan:
     """One kernel of a group: its parameters in order, grid and options.
 
     `unit` names the dimensions (tensor, dim) that have one element in every case, so that their index is 0; `wide`
-    the tensors whose offsets exceed 32 bits.
+    the tensors whose offsets exceed 32 bits. A `dependent` one may start before the kernel before it has ended.
     """
 
     role: str
@@ -63,6 +63,7 @@ class KernelPlan:
     grid: tuple[Expr, ...]
     num_warps: int
     num_stages: int
+    dependent: bool
     writes: tuple[str, ...]
     unit: frozenset[tuple[str, str]]
     wide: frozenset[str]
@@ -119,13 +120,28 @@ class RegimePlan:
 
     @property
     def mentioned(self) -> Mapping[str, Value]:
-        """The parameters that a person is told: not the optional ones that have their default."""
-        declared = self.template.variant.parameters if self.template else {}
+        """The parameters that a person is told: not optional ones that have their default, nor what others replace."""
+        declared, shown = self._shown()
+        changed = {name for name, value in shown.items() if value != declared[name].default}
+        replaced = {key for name in changed for key in declared[name].instead}
         return {
             name: value
-            for name, value in self.parameters.items()
-            if not (declared[name].optional and value == declared[name].default)
+            for name, value in shown.items()
+            if (name in changed or not declared[name].optional)
+            and declared[name].key not in replaced
         }
+
+    @property
+    def unmentioned(self) -> Mapping[str, Value]:
+        """The other parameters, which have their defaults."""
+        _, shown = self._shown()
+        return {name: value for name, value in shown.items() if name not in self.mentioned}
+
+    def _shown(self) -> tuple[Mapping[str, Parameter], Mapping[str, Value]]:
+        """Parameters as they are declared, and their values as a spec has them."""
+        declared = self.template.variant.parameters if self.template else {}
+        shown = {name: declared[name].shown(value) for name, value in self.parameters.items()}
+        return declared, shown
 
 
 @dataclass(frozen=True)

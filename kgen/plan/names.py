@@ -36,12 +36,21 @@ def _expressions(variant: Variant) -> Iterator[tuple[str, str]]:
     yield from (("lanes", text) for text in variant.lanes)
     yield from (("dots", text) for sizes in variant.dots for text in sizes)
     for name, tiling in variant.tiling.items():
-        for part in (tiling.extent, tiling.tile, tiling.turns, tiling.parts, tiling.most_parts):
+        for part in (
+            tiling.extent,
+            tiling.tile,
+            tiling.turns,
+            tiling.parts,
+            tiling.most_parts,
+            tiling.chunk,
+        ):
             if part is not None:
                 yield f"tiling.{name}", part
     yield from (("int32", one.value) for one in variant.int32)
     if variant.aligned is not None and variant.aligned.when is not None:
         yield "aligned.when", variant.aligned.when
+    if variant.batch_invariant is not None:
+        yield "batch_invariant.when", variant.batch_invariant.when
     for name, scratch in variant.scratch.items():
         yield from ((f"scratch.{name}", text) for text in scratch.dims.values())
     for name, kernel in variant.kernels.items():
@@ -56,7 +65,9 @@ def _of_kernel(kernel: Kernel) -> Iterator[tuple[str, str]]:
     yield from (("constants", text) for text in kernel.constants)
     for along in kernel.repeats.values():
         yield from (("repeats", one.split(" % ")[1]) for one in along if " % " in one)
-    yield from (("launch", text) for text in (kernel.launch.num_warps, kernel.launch.num_stages))
+    launch = kernel.launch
+    options = (launch.num_warps, launch.num_stages, launch.dependent)
+    yield from (("launch", text) for text in options)
     yield from (
         ("shared", kernel.shared),
         ("bytes", kernel.bytes),

@@ -16,8 +16,8 @@ def resolve(
 ) -> tuple[dict[str, int | bool], list[Diagnostic]]:
     """The value of each parameter of `variant` in regime `index`: the spec's, or the default."""
     by_key = {parameter.key: (name, parameter) for name, parameter in variant.parameters.items()}
-    values = {name: parameter.default for name, parameter in variant.parameters.items()}
-    found = []
+    values = {name: one.number(one.default) for name, one in variant.parameters.items()}
+    found = list(_meaningless(spec, index, by_key))
     for key, value in _given(spec, index):
         path = ("regimes", index, *key.split("."))
         if key not in by_key:
@@ -32,8 +32,24 @@ def resolve(
                 )
             )
         else:
-            values[name] = value
+            values[name] = parameter.number(value)
     return values, found
+
+
+def _meaningless(
+    spec: Spec, index: int, by_key: Mapping[str, tuple[str, Parameter]]
+) -> Iterator[Diagnostic]:
+    """Parameters that say nothing beside another one of the regime."""
+    given = [key for key, _ in _given(spec, index)]
+    for key in given:
+        for other in by_key[key][1].instead if key in by_key else ():
+            if other in given:
+                yield spec.diagnostic(
+                    "KG431",
+                    f"{other} says nothing beside {key}, which takes the place of it",
+                    *("regimes", index, *other.split(".")),
+                    hint=f"remove {other}, or {key}",
+                )
 
 
 def _given(spec: Spec, index: int) -> Iterator[tuple[str, object]]:
@@ -58,6 +74,9 @@ def _unknown(
 
 def problem_of(key: str, value: object, parameter: Parameter) -> str:
     """What is wrong with `value` under the spec key `key`, or nothing."""
+    if parameter.type == "word":
+        known = isinstance(value, str) and value in parameter.words
+        return "" if known else f"{key} cannot be {value}"
     if parameter.type == "bool":
         return "" if isinstance(value, bool) else f"{key} is true or false, not {value!r}"
     if isinstance(value, bool) or not isinstance(value, int):
@@ -81,6 +100,6 @@ def allowed(parameter: Parameter) -> str:
     """What to write as the parameter's value."""
     if parameter.type == "bool":
         return "write true or false"
-    if parameter.choices is not None:
-        return f"write one of {', '.join(map(str, parameter.choices))}"
+    if parameter.choices is not None or parameter.words:
+        return f"write one of {', '.join(map(str, parameter.choices or parameter.words))}"
     return f"write an integer from {parameter.min} to {parameter.max}"

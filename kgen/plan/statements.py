@@ -7,11 +7,12 @@ every rule that chooses how many.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from kgen.devices import device
-from kgen.expr import Expr
+from kgen.expr import Expr, evaluate, names
+from kgen.families.model import Value
 from kgen.plan.groups import INT32_MAX
 from kgen.plan.model import Group, Plan, RegimePlan
 from kgen.plan.variant import expression, Tiling, Variant
@@ -54,7 +55,7 @@ def statements(plan: Plan, regime: RegimePlan) -> Iterator[Statement]:
     yield from _constraints(variant)
     yield from _shapes(variant)
     for name, tiling in variant.tiling.items():
-        yield from _tiling(name, tiling)
+        yield from _tiling(name, tiling, regime.parameters)
     yield from _widths(variant)
     yield from _grids(plan, variant)
     yield from _shared_memory(plan, variant)
@@ -87,10 +88,19 @@ def _shapes(variant: Variant) -> Iterator[Statement]:
         )
 
 
-def _tiling(name: str, tiling: Tiling) -> Iterator[Statement]:
+def _is_number(text: str | None, numbers: Mapping[str, Value]) -> bool:
+    """Whether a regime gives an expression over its parameters a value."""
+    if text is None or not names(expression(text)) <= numbers.keys():
+        return False
+    return evaluate(expression(text), numbers) is not None
+
+
+def _tiling(name: str, tiling: Tiling, numbers: Mapping[str, Value]) -> Iterator[Statement]:
     subject = f"{name} are covered"
     extent, tile = f"({tiling.extent})", f"({tiling.tile})"
-    if tiling.parts is not None:
+    if _is_number(tiling.chunk, numbers):
+        yield from _chunks(name, tiling)
+    elif tiling.parts is not None:
         yield from _parts(name, tiling)
     elif tiling.turns is not None:
         goal = expression(f"({tiling.turns}) * {tile} >= {extent}")
@@ -190,6 +200,49 @@ def _parts(name: str, tiling: Tiling) -> Iterator[Statement]:
         given=(reached, expression(f"part >= {used}")),
         why="its elements would be lost",
     )
+
+
+def _chunks(name: str, tiling: Tiling) -> Iterator[Statement]:
+    """Parts of `chunk` elements, whatever else is there: of `live` elements, part s holds those from s * chunk on."""
+    subject = f"{name} are divided into parts"
+    chunk, parts, extent = (f"({one})" for one in (tiling.chunk, tiling.parts, tiling.extent))
+    live = Variable("live", expression("0"), expression(extent))
+    part = Variable("part", expression("0"), expression(f"{parts} - 1"))
+    used = f"ceil_div(live, {chunk})"
+    for says, goal, variables, given, why in (
+        (
+            f"there is at least one part and at most {tiling.most_parts}",
+            f"{parts} >= 1 and {parts} <= ({tiling.most_parts})",
+            *((), (), "no more can be told apart"),
+        ),
+        (
+            "a part is whole turns of the loop",
+            f"{chunk} % ({tiling.tile}) == 0",
+            *((), (), "the turns of one part would reach into the next"),
+        ),
+        (
+            f"the parts hold every one of the {name}",
+            f"{parts} * {chunk} >= {extent}",
+            *((), (), "the rest would be lost"),
+        ),
+        (
+            "the parts that are combined are there",
+            f"{used} <= {parts}",
+            *((live,), (), "the combine would read a part that no program writes"),
+        ),
+        (
+            "a part that is combined holds something, so it was written",
+            f"part * {chunk} < live",
+            *((live, part), (f"part < {used}",), "the combine would read what was never written"),
+        ),
+        (
+            "a part that is not combined is empty",
+            f"part * {chunk} >= live",
+            *((live, part), (f"part >= {used}",), "its elements would be lost"),
+        ),
+    ):
+        conditions = tuple(map(expression, given))
+        yield Statement(subject, says, expression(goal), variables, conditions, why, exact=True)
 
 
 def _widths(variant: Variant) -> Iterator[Statement]:

@@ -25,6 +25,7 @@ from kgen.spec.waiver import Statement
 Word = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]{0,63}$")]
 Repeated = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]*( % [A-Za-z][A-Za-z0-9_]*)?$")]
 Scalar = bool | int | str
+SCRATCH_DTYPES = ("fp32", "bf16", "fp16", "int32")
 
 
 def _text(value: object) -> object:
@@ -56,17 +57,28 @@ class _Model(BaseModel):
 class Parameter(_Model):
     """A number that a regime sets under `key`, such as `tile.BLOCK_N`; without a default it is none where none is set.
 
-    An `optional` one is part of a way that few specs go: nothing mentions it where it has its default.
+    An `optional` one is part of a way that few specs go: nothing mentions it where it has its default. In expressions a
+    word is the number that `words` gives it. What is `instead` of others makes these meaningless: a regime sets either.
     """
 
     key: Annotated[str, Field(pattern=r"^(tile|splits|launch|combine)\.[A-Za-z][A-Za-z0-9_]*$")]
-    type: Literal["int", "bool"] = "int"
-    default: int | bool | None = None
+    type: Literal["int", "bool", "word"] = "int"
+    default: int | bool | str | None = None
+    words: dict[Word, int] = {}
+    instead: tuple[str, ...] = ()
     min: int | None = None
     max: int | None = None
     choices: tuple[int, ...] | None = None
     optional: bool = False
     doc: str
+
+    def number(self, value: int | bool | str | None) -> int | bool | None:
+        """What a value of the parameter is in expressions."""
+        return self.words[value] if isinstance(value, str) else value
+
+    def shown(self, number: int | bool | None) -> int | bool | str | None:
+        """The value that is `number` in expressions."""
+        return {one: word for word, one in self.words.items()}.get(number, number)
 
 
 class Derived(_Model):
@@ -89,7 +101,8 @@ class Tiling(_Model):
     """How tiles cover an extent.
 
     `turns` tiles of `tile` elements each, as many as needed where `turns` is absent. With `parts`, the extent is first
-    divided into that many parts of whole tiles; `most_parts` bounds them.
+    divided into that many parts of whole tiles; `most_parts` bounds them. They are equal, or of `chunk` elements where
+    that is a number.
     """
 
     extent: Expression
@@ -97,6 +110,7 @@ class Tiling(_Model):
     turns: Expression | None = None
     parts: Expression | None = None
     most_parts: Expression | None = None
+    chunk: Expression | None = None
 
     @model_validator(mode="after")
     def _bounded(self) -> Tiling:
@@ -114,6 +128,14 @@ class Width(_Model):
     why: str
 
 
+class Invariance(_Model):
+    """Where a result does not depend on what else is in a batch; `why` it does elsewhere, and what to write `instead`."""
+
+    when: Expression
+    why: str = ""
+    instead: str = ""
+
+
 class Alignment(_Model):
     """Tensors whose base is a multiple of 16 bytes and whose strides are multiples of 16 elements."""
 
@@ -122,9 +144,12 @@ class Alignment(_Model):
 
 
 class Scratch(_Model):
-    """A tensor that the launcher allocates for its kernels, contiguous, uninitialised."""
+    """A tensor that the launcher allocates for its kernels, contiguous, uninitialised.
 
-    dtype: Literal["fp32", "bf16", "fp16", "int32"]
+    Its dtype may be the word of a parameter of that name.
+    """
+
+    dtype: Word
     dims: dict[Word, Expression]
     doc: str
 
@@ -138,10 +163,11 @@ class Size(_Model):
 
 
 class Launch(_Model):
-    """Triton's launch options."""
+    """Triton's launch options; a `dependent` kernel may start before the one before it has ended."""
 
     num_warps: Expression
     num_stages: Expression
+    dependent: Expression = "false"
 
 
 class Kernel(_Model):
@@ -199,6 +225,7 @@ class Variant(_Model):
     tiling: dict[Word, Tiling] = {}
     int32: tuple[Width, ...] = ()
     aligned: Alignment | None = None
+    batch_invariant: Invariance | None = None
     scratch: dict[Word, Scratch] = {}
     kernels: Annotated[dict[Word, Kernel], Field(min_length=1)]
     waive: tuple[KernelWaiver, ...] = ()
@@ -207,6 +234,19 @@ class Variant(_Model):
     def conditions(self) -> dict[str, str]:
         """What each label means."""
         return {**self.labels, **self.branches}
+
+    @model_validator(mode="after")
+    def _known_dtypes(self) -> Variant:
+        for name, scratch in self.scratch.items():
+            parameter = self.parameters.get(scratch.dtype)
+            words = parameter.words if parameter else (scratch.dtype,)
+            if not words or not {*words} <= {*SCRATCH_DTYPES}:
+                known = (
+                    f"write {', '.join(SCRATCH_DTYPES)}, or a parameter whose words are among them"
+                )
+                message = f"`{scratch.dtype}` is no type of scratch"
+                raise problem("KG502", message, known, ("scratch", name, "dtype"))
+        return self
 
     @model_validator(mode="after")
     def _known_branches(self) -> Variant:

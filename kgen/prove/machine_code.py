@@ -81,12 +81,15 @@ def _obligations(found: Lowered, one: LauncherCase, number: int) -> Iterator[Obl
 
 
 def _touched(one: LauncherCase, number: int) -> frozenset[int]:
-    """The positions of the pointers that a launch shares with those before it."""
+    """The positions of the pointers that a launch shares with those before it, inputs aside: these are only read, which is
+    an obligation of its own.
+    """
     before = {
         argument.tensor
         for launch in one.world.launches[:number]
         for argument in launch.arguments.values()
         if isinstance(argument, PointerArgument)
+        and one.world.tensors[argument.tensor].role != "input"
     }
     return frozenset(
         position

@@ -204,7 +204,8 @@ def _warm_ups(launchers: Iterable[Launcher]) -> Iterable[str]:
 def _warm_up(kernel: RenderedKernel, case: Case) -> str:
     arguments = ", ".join(warm_up_arguments(kernel))
     constants = ", ".join(
-        f"{a.name}={constant_value(a, case)!r}" for a in kernel.arguments if a.kind == "constant"
+        [f"{a.name}={constant_value(a, case)!r}" for a in kernel.arguments if a.kind == "constant"]
+        + ["launch_pdl=True"] * kernel.plan.dependent
     )
     options = f"{kernel.plan.num_warps}, {kernel.plan.num_stages}"
     return f"({kernel.function}, ({arguments},), dict({constants}), {options}),"

@@ -18,7 +18,8 @@ def constants(plan: Plan) -> dict[str, str]:
 
 
 def of_regime(plan: Plan, regime: RegimePlan) -> dict[str, list[str]]:
-    """The keys of each parameter and derived value of a regime, and of `ROLE.num_warps` and `ROLE.num_stages`.
+    """The keys of each parameter and derived value of a regime, and of `ROLE.num_warps`, `ROLE.num_stages` and
+    `ROLE.launch_pdl`.
 
     A regime's own keys begin with `regimes.NAME`. Nothing stands behind a fallback that is not kgen's.
     """
@@ -41,6 +42,7 @@ def _options(variant: Variant) -> Iterator[tuple[str, Iterable[str]]]:
     for role, kernel in variant.kernels.items():
         for option in ("num_warps", "num_stages"):
             yield f"{role}.{option}", names(expression(getattr(kernel.launch, option)))
+        yield f"{role}.launch_pdl", names(expression(kernel.launch.dependent))
 
 
 class _Known:

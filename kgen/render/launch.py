@@ -31,6 +31,7 @@ class Call:
     constants: tuple[str, ...]
     num_warps: int
     num_stages: int
+    dependent: bool
 
 
 @dataclass(frozen=True)
@@ -119,6 +120,7 @@ def _call(kernel: RenderedKernel) -> Call:
         ),
         num_warps=kernel.plan.num_warps,
         num_stages=kernel.plan.num_stages,
+        dependent=kernel.plan.dependent,
     )
 
 

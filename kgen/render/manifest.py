@@ -68,6 +68,7 @@ def _regime(plan: Plan, regime: RegimePlan, launchers: Sequence[Launcher]) -> di
         "variant": regime.call or regime.template.variant.variant,
         "fallback": regime.fallback,
         "parameters": dict(regime.mentioned),
+        "defaults": dict(regime.unmentioned),
         "launches": [[kernel.function for kernel in one.kernels] for one in own],
         "launchers": [one.function for one in own],
         "depends": depends.of_regime(plan, regime),

@@ -147,6 +147,9 @@ class AttentionNumerics(Numerics):
     empty_row: Literal["zero"] = Field(
         "zero", description="The result of a query that sees no key."
     )
+    deterministic: bool = Field(
+        False, description="A request's result has the same bits in whatever batch it is."
+    )
 
 
 class AttentionSpec(SpecModel):

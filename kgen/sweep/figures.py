@@ -92,9 +92,12 @@ class Declared:
 
         No more is derived than an expression needs: the candidate may stand for others that differ in the rest.
         """
-        defaults = {name: one.default for name, one in self._variant.parameters.items()}
+        declared = self._variant.parameters
+        defaults = {name: one.number(one.default) for name, one in declared.items()}
         known: dict[str, Value] = {**self._constants, **shape.axes, **defaults}
-        known.update((self._names[k], v) for k, v in candidate.settings if k in self._names)
+        for name, value in ((self._names.get(k), v) for k, v in candidate.settings):
+            if name is not None:
+                known[name] = declared[name].number(value)
 
         def value(expr: Expr) -> Value:
             for name in names(expr) & self._variant.let.keys() - known.keys():

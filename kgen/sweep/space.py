@@ -165,8 +165,9 @@ class _Regime:
         """The axes with one variant; None where it takes none of the values of some key that it has."""
         values: dict[str, tuple[Scalar, ...]] = {VARIANT: (variant.variant,)}
         places = {VARIANT: self._place(VARIANT)}
-        for parameter in filter(self._concerned, variant.parameters.values()):
-            values[parameter.key] = self._values(parameter)
+        for parameter in variant.parameters.values():
+            if self._concerned(parameter, variant):
+                values[parameter.key] = self._values(parameter)
             places[parameter.key] = self._place(parameter.key)
         lacking = tuple(key for key in self.wanted if key not in values)
         if not all(values.values()):
@@ -185,10 +186,18 @@ class _Regime:
         tried = usual(parameter)
         return tried if own in tried else tuple(sorted((*tried, own)))
 
-    def _concerned(self, parameter: Parameter) -> bool:
-        """An optional parameter that nobody names stays out of it: a section without it gives its default."""
-        named = parameter.key in self.wanted or self._own(parameter) != parameter.default
-        return named or not parameter.optional
+    def _concerned(self, parameter: Parameter, variant: Variant) -> bool:
+        """What nobody names stays out of it where it is optional, or another parameter that is named takes its place: a
+        section without it gives its default.
+        """
+        if parameter.key in self.wanted:
+            return True
+        named = filter(self._named, variant.parameters.values())
+        replaced = any(parameter.key in one.instead for one in named)
+        return not replaced and (self._named(parameter) or not parameter.optional)
+
+    def _named(self, parameter: Parameter) -> bool:
+        return parameter.key in self.wanted or self._own(parameter) != parameter.default
 
     def _own(self, parameter: Parameter) -> Scalar | None:
         """What the regime has, or the default, also of what is wrong there."""

@@ -17,8 +17,8 @@ def usual(parameter: Parameter) -> tuple[Scalar, ...]:
     """The values to try where nobody names any: all of a few, else powers of two about the default."""
     if parameter.type == "bool":
         return False, True
-    if parameter.choices is not None:
-        return parameter.choices
+    if parameter.choices is not None or parameter.words:
+        return parameter.choices or tuple(parameter.words)
     low, high = parameter.min, parameter.max
     if low is not None and high is not None and high - low < FEW:
         return tuple(range(low, high + 1))

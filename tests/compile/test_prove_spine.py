@@ -22,6 +22,7 @@ from kgen.spec import load
 ROOT = Path(__file__).parents[2]
 QUICK = ("norm/rms_odd", "norm/rms_4096", "attention/gqa8_fp8_page1")
 REST = (
+    *("attention/gqa4_bf16_fixed_chunk", "attention/gqa4_bf16_early_combine"),
     *("attention/gqa8_bf16_page16", "attention/gqa8_fp8_page64", "attention/gqa7_bf16_page64"),
     *("attention/broad_paged_split_k", "attention/suite_bf16_1", "attention/suite_bf16_8"),
     *("attention/suite_fp8_1", "attention/suite_fp8_8"),

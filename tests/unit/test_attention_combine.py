@@ -7,9 +7,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import torch
 
 from kgen.diagnostics import KgenError
+from kgen.families.attention import problem as attention
 from kgen.plan.build import build
+from kgen.plan.check import check
 from kgen.plan.templates import Templates
 from kgen.render.assemble import render
 from kgen.render.model import Source
@@ -137,8 +140,146 @@ def test_a_cost_is_that_of_the_kernels_that_are_launched(root, requests, roles):
     assert [one.role for one in found.kernels] == roles
 
 
+def test_a_window_that_one_part_holds_is_never_divided(root):
+    spec = load(root / "specs/attention/gqa8_fp8_page1.yaml", [f"{DIRECT}=true", "axes.WINDOW={values: [none, 100]}"])  # fmt: skip
+    source = render(build(spec))
+    decode = source.manifest["regimes"][0]
+    assert decode["launchers"] == ["launch_decode_direct", "launch_decode", "launch_decode_window_direct"]  # fmt: skip
+    assert "combine_window_kernel" not in sum(decode["launches"], [])
+
+
 def test_a_kernel_that_stores_results_takes_tiles_of_rows(rendered):
     wide = ("axes.G={const: 24}", "regimes.decode.tile={BLOCK_M: 16}", f"{DIRECT}=true")
     text = rendered(*wide, "regimes.decode.splits.max=1").text
     assert "direct_tiled_kernel[(B, HK * 2)](" in text
     assert "i_h, i_m = tl.program_id(1) // ROW_TILES, tl.program_id(1) % ROW_TILES" in text
+
+
+# ---------------------------------------------------------------- parts of a fixed size, kept in a narrow type
+
+
+CHUNK, FIXED = "specs/attention/gqa4_bf16_fixed_chunk.yaml", "regimes.decode.splits"
+FEW = "[{name: few, when: B < 8, variant: split_k, splits: {chunk: 256, max: 128}}, {name: rest, when: otherwise, fallback: generic}]"
+
+
+@pytest.fixture(scope="module")
+def fixed(root: Path) -> Callable[..., Source]:
+    return functools.cache(lambda *overrides: render(build(load(root / CHUNK, overrides))))
+
+
+def test_parts_of_a_fixed_size_follow_from_a_request_alone(fixed):
+    text = fixed().text
+    split, combine = (_function(text, f"{name}_kernel") for name in ("split", "combine"))
+    assert "b_lo = i_s * CHUNK\n" in split and "b_parts = tl.cdiv(b_len, CHUNK)\n" in combine
+    # the number of parts is a stride of scratch, and nothing else
+    for kernel in (split, combine):
+        body = kernel.partition("):\n")[2]
+        assert body.count("SPLITS") == body.count("* HK + i_h) * SPLITS + ") == 1
+    assert "SPLITS = ceil_div(CAP, 256)" in text and "SMS" not in text
+
+
+def test_narrow_parts_are_stored_and_loaded_as_such(fixed):
+    narrow, wide = fixed().text, fixed("regimes.decode.combine.partials=fp32").text
+    launcher = _function(narrow, "launch_decode")
+    assert "partial_out = torch.empty((B, HK, SPLITS, 4, D), dtype=torch.bfloat16" in launcher
+    assert launcher.count("dtype=torch.float32") == 2
+    assert "b_acc.to(tl.bfloat16)," in narrow and ").to(tl.float32)\n" in narrow
+    assert "bfloat16" not in _function(wide, "combine_kernel") and "b_acc,\n" in wide
+
+
+def test_a_header_says_the_words_of_a_spec_and_nothing_that_they_replace(fixed):
+    header = fixed().text.partition("import torch")[0]
+    assert "CHUNK=256" in header and "PARTIALS=bf16" in header
+    assert "WAVES" not in header and "MIN_CHUNK" not in header
+
+
+def test_rounded_parts_are_allowed_for_and_wide_ones_are_not(fixed):
+    allowed = {}
+    for kept in ("bf16", "fp32"):
+        problem = fixed(f"regimes.decode.combine.partials={kept}").manifest["problem"]
+        case = attention._case(problem, 2, 1, None, [900, 9], "plain")
+        generator = torch.Generator().manual_seed(5)
+        arguments = attention.inputs(problem, case, generator, torch.device("cpu"))
+        allowed[kept] = attention.expected(problem, case, arguments)["out"].absolute
+    ratio = allowed["bf16"] / allowed["fp32"]
+    assert (ratio[0] > 1.5).all() and (ratio > 1).all() and (ratio < 6).all()
+    assert ratio[0].mean() > ratio[1].mean()
+
+
+@pytest.mark.parametrize(
+    ("override", "said"),
+    [
+        (f"{FIXED}={{max: 128}}", "KG432: regime decode: the bits of a result depend on its batch: the parts"),
+        (f"{FIXED}={{chunk: 256, max: 128, direct: true}}", "or another kernel serves those with one part"),
+        (f"regimes={FEW}", "KG432: regime few is chosen by `B`, so that the kernel of a request depends"),
+        (f"{FIXED}={{chunk: 256, waves: 2}}", "KG431: splits.waves says nothing beside splits.chunk"),
+        (f"{FIXED}={{chunk: 256, min_chunk: 64}}", "KG431: splits.min_chunk says nothing beside splits.chunk"),
+        ("regimes.decode.combine.partials=fp16", "KG411: combine.partials cannot be fp16"),
+    ],
+)  # fmt: skip
+def test_what_depends_on_the_batch_or_says_nothing_is_refused(root, override, said):
+    with pytest.raises(KgenError) as refused:
+        build(load(root / CHUNK, [override]))
+    assert said in str(refused.value)
+
+
+def test_a_fallback_for_larger_batches_is_another_kernel(root):
+    with pytest.raises(KgenError) as refused:
+        build(load(root / CHUNK, [f"regimes={FEW.replace('B < 8', 'Q == 1')}", "interface.outside=fallback"]))  # fmt: skip
+    assert "KG432: the fallback serves what lies outside the declared `B`, `CAP`, `PAGES`, with another" in str(refused.value)  # fmt: skip
+
+
+def test_every_variant_says_whether_results_depend_on_the_batch():
+    templates = Templates()
+    said = {name: templates.find("attention", name).variant for name in templates.names("attention")}  # fmt: skip
+    assert {name for name, one in said.items() if one.batch_invariant} >= {"split_k", "generic"}
+
+
+@pytest.mark.parametrize(
+    ("override", "said"),
+    [
+        (f"{FIXED}={{chunk: 200, max: 256}}", "a part is whole turns of the loop is false"),
+        (f"{FIXED}={{chunk: 256, max: 16}}", "at most MAX_SPLITS is false at"),
+    ],
+)
+def test_parts_that_are_no_turns_or_too_many_are_found(root, override, said):
+    found = check(build(load(root / CHUNK, [override]))).findings
+    assert any(said in str(one) for one in found)
+
+
+# ---------------------------------------------------------------- an early launch
+
+
+EARLY = "specs/attention/gqa4_bf16_early_combine.yaml"
+
+
+@pytest.fixture(scope="module")
+def early(root: Path) -> Source:
+    return render(build(load(root / EARLY)))
+
+
+def test_an_early_combine_waits_before_it_reads_parts(early):
+    split, combine = (_function(early.text, f"{name}_kernel") for name in ("split", "combine"))
+    begins = split.index("tl.extra.cuda.gdc_launch_dependents()")
+    assert begins < split.index("for i_n in") < split.index("p_partial_out +")
+    waits = combine.index("tl.extra.cuda.gdc_wait()")
+    assert combine.index("p_seq_lens +") < waits < combine.index("p_partial_max +")
+
+
+def test_only_the_combine_is_launched_early_and_warmed_up_as_such(early):
+    launcher = _function(early.text, "launch_decode")
+    assert launcher.count("launch_pdl=True") == 1
+    assert "launch_pdl=True" in launcher.partition("combine_kernel[")[2]
+    assert "launch_pdl" not in _function(early.text, "launch_decode_direct")
+    rows = _function(early.text, "warmup").split("        (")
+    assert ["launch_pdl=True" in one for one in rows if "_kernel, (" in one] == [False, False, True]
+
+
+def test_a_target_without_early_launches_is_refused(root):
+    with pytest.raises(KgenError) as refused:
+        build(load(root / EARLY, ["targets=[sm_90, sm_80, gfx942]"]))
+    assert "KG433: regime decode: `combine` starts before the kernel before it has ended" in str(
+        refused.value
+    )
+    assert "`sm_80`, `gfx942` has no such launches" in str(refused.value)
+    build(load(root / EARLY, ["targets=[sm_90, sm_100, sm_120]"]))

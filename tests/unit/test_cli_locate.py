@@ -120,7 +120,8 @@ def test_an_option_counts_for_the_kernel_that_is_launched_with_it_alone(root):
     lines = (root / PAGES).read_text().splitlines()
     combine = next(i for i, line in enumerate(lines) if line.startswith("    combine_kernel[("))
     option = next(i for i, line in enumerate(lines[combine:], combine + 1) if "num_warps" in line)
-    assert locate(root / PAGES, option).keys == ()
+    keys = [(one.key, one.value, one.place) for one in locate(root / PAGES, option).keys]
+    assert keys == [("regimes.decode.combine.num_warps", 4, "")]
     assert keys_of(root, "num_warps=", "launch_decode") == {"regimes.decode.launch.num_warps": 8}
 
 

@@ -86,7 +86,7 @@ def test_shared_memory_beyond_the_device_is_found(checked):
 
 def test_a_grid_beyond_the_device_is_found(checked):
     text = _finding(checked(ATTENTION, "axes.HK={const: 70000}"), "KG420")
-    assert "split: HK <= 65535 along y is false at" in text
+    assert "split: HK * ROW_TILES <= 65535 along y is false at" in text
 
 
 def test_an_int32_that_may_overflow_is_found(checked):
@@ -172,8 +172,16 @@ def variant(root: Path, tmp_path: Path):
             "max(1, min(MAX_SPLITS + 1,",
             "there is at least one part and at most MAX_SPLITS",
         ),
-        ('value: "max(16, next_pow2(ROWS))"', "value: ROWS + 16", "BLOCK_M is a power of two"),
-        ('value: "max(16, next_pow2(ROWS))"', "value: next_pow2(ROWS)", "is at least 16 each way"),
+        (
+            'value: "min(MOST_ROWS, max(16, next_pow2(ROWS)))"',
+            "value: ROWS + 16",
+            "BLOCK_M is a power of two",
+        ),
+        (
+            'value: "min(MOST_ROWS, max(16, next_pow2(ROWS)))"',
+            "value: next_pow2(ROWS)",
+            "is at least 16 each way",
+        ),
         (
             "rows: {extent: ROWS, tile: BLOCK_M",
             "rows: {extent: 2 * ROWS + 1, tile: BLOCK_M",

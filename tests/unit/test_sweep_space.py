@@ -16,6 +16,7 @@ from kgen.plan.build import build
 from kgen.plan.templates import Templates
 from kgen.plan.variant import Parameter
 from kgen.spec import load
+from kgen.spec.regime import SECTIONS
 from kgen.sweep.model import Candidate
 from kgen.sweep.space import Axes, axes, candidates, current
 from kgen.sweep.values import FEW, usual
@@ -71,6 +72,10 @@ def test_an_axis_of_one_regime_leaves_the_others_alone(swept):
     assert [(one.regime, one.size) for one in found] == [("verify_one", 2)]
 
 
+def _given(regime) -> set[str]:
+    return {f"{section}.{name}" for section in SECTIONS for name in getattr(regime, section)}
+
+
 @pytest.mark.parametrize("spec", SPECS)
 def test_where_nothing_is_named_every_parameter_of_every_variant_is_tried(swept, root, spec):
     found = swept(spec, overrides=("sweep={}",))
@@ -81,9 +86,12 @@ def test_where_nothing_is_named_every_parameter_of_every_variant_is_tried(swept,
     assert {(one.regime, one.variant) for one in found} == {(r, v) for r in served for v in names}
     for one in found:
         declared = templates.find(document.family, one.variant).variant.parameters.values()
-        keys = {parameter.key for parameter in declared if not parameter.optional}
-        assert set(one.values) == {"variant", *keys}
-        assert set(one.swept) == keys
+        given = _given(document.regimes[one.index])
+        replaced = {key for own in declared if own.key in given for key in own.instead}
+        usual = {parameter.key for parameter in declared if not parameter.optional} - replaced
+        named = {parameter.key for parameter in declared if parameter.key in given}
+        assert set(one.values) == {"variant", *usual, *named}
+        assert set(one.swept) == usual
 
 
 def test_everything_keeps_the_values_that_are_named(swept):

@@ -12,7 +12,7 @@
 # devices h200; targets sm_90
 # written by kgen 0.1.0 from gqa4_bf16_contiguous.yaml
 # spec cd4658a3bdf7404ce1bc875f81b4579ec53d3ea0dfbfe2bef0dd79fb552ba1cd
-# templates 5fd59f63c2b509ee35eece3ac540b8c62f13a9beb67e0a359065f7309024cb09
+# templates 63854d0fc981c10a304f3d4953321339f9bc370fc189f37fac554b807db42e1c
 
 import torch
 import triton

@@ -12,7 +12,7 @@
 # devices h200; targets sm_90
 # written by kgen 0.1.0 from gqa4_bf16_packed.yaml
 # spec a0055cc675af058c7601f6bc9b4e47c53519df9636baeaf39df6ea3d87343c8b
-# templates 5fd59f63c2b509ee35eece3ac540b8c62f13a9beb67e0a359065f7309024cb09
+# templates 63854d0fc981c10a304f3d4953321339f9bc370fc189f37fac554b807db42e1c
 
 import torch
 import triton

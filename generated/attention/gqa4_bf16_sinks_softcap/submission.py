@@ -11,7 +11,7 @@
 # devices h200; targets sm_90, sm_80
 # written by kgen 0.1.0 from gqa4_bf16_sinks_softcap.yaml
 # spec b47bddf71d25c7014afca0f985d00dbe4401338cbf9069ddd7d7ce1b479b302a
-# templates 5fd59f63c2b509ee35eece3ac540b8c62f13a9beb67e0a359065f7309024cb09
+# templates 63854d0fc981c10a304f3d4953321339f9bc370fc189f37fac554b807db42e1c
 
 import torch
 import triton

@@ -12,7 +12,7 @@
 # devices h200; targets sm_90
 # written by kgen 0.1.0 from gqa4_e4m3_softcap.yaml
 # spec b83851d48ee0865a6756e39563b8f391553d4c2cc327421840b3bddcc85a1377
-# templates 5fd59f63c2b509ee35eece3ac540b8c62f13a9beb67e0a359065f7309024cb09
+# templates 63854d0fc981c10a304f3d4953321339f9bc370fc189f37fac554b807db42e1c
 
 import torch
 import triton

@@ -12,7 +12,7 @@
 # devices h200; targets sm_90
 # written by kgen 0.1.0 from gqa4_e5m2_bytes.yaml
 # spec a08639b03a67069c4b4d3c978e6872d1054d1ee0e92bff1a86cd32b026eb730a
-# templates 5fd59f63c2b509ee35eece3ac540b8c62f13a9beb67e0a359065f7309024cb09
+# templates 63854d0fc981c10a304f3d4953321339f9bc370fc189f37fac554b807db42e1c
 
 import torch
 import triton

@@ -14,7 +14,7 @@
 # devices h200; targets sm_90, sm_80
 # written by kgen 0.1.0 from gqa7_bf16_page64.yaml
 # spec 0450c55a4857b2011fc9648c9fb06f50558e4535cdbbed02a8d86fc33a7777d4
-# templates 5fd59f63c2b509ee35eece3ac540b8c62f13a9beb67e0a359065f7309024cb09
+# templates 63854d0fc981c10a304f3d4953321339f9bc370fc189f37fac554b807db42e1c
 
 import torch
 import triton

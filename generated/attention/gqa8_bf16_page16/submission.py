@@ -14,7 +14,7 @@
 # devices h200; targets sm_90
 # written by kgen 0.1.0 from gqa8_bf16_page16.yaml
 # spec ed36f0f3e7eed901fd1b7eb98a2f4b306e0b3803867f2fbaea7cb24eae1bb699
-# templates 5fd59f63c2b509ee35eece3ac540b8c62f13a9beb67e0a359065f7309024cb09
+# templates 63854d0fc981c10a304f3d4953321339f9bc370fc189f37fac554b807db42e1c
 
 import torch
 import triton

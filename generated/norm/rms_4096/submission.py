@@ -11,7 +11,7 @@
 # devices h200; targets sm_90
 # written by kgen 0.1.0 from rms_4096.yaml
 # spec 3f9e9758e061988f389f568b9ad11f630ec77fa18589cfb7d6110824fe0259ff
-# templates 91ae71ed42487f521413f4ed4879c236e17953025256780d42c12817eef318e3
+# templates a7c40a036fad22ed78bbf3c6819a6b2e45568ee6d641cc5267dd0b1caf0ee215
 
 import torch
 import triton

@@ -10,7 +10,7 @@
 # devices h200; targets sm_90
 # written by kgen 0.1.0 from rms_odd.yaml
 # spec bbdc8585a61ac8b5f56521cacbb396b33584d9bab3d7cf7bfbfd4d0e6175a9bc
-# templates 427766fb9409108d2672e98ac8d51c4ed24985f5dd860067e83b72677e31a03e
+# templates d93a17f457c5129bfcd8b7a98f1cb1033faeb56815c34eca80ea3ae873716c22
 
 import torch
 import triton

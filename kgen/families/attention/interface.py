@@ -356,4 +356,5 @@ FAMILY = Family(
             *("norm_weight", "gate", "lse"),
         }
     ),
+    batch_axes=frozenset({"B", "T", "PAGES", "CAP"}),
 )

@@ -45,7 +45,7 @@ BY_TOKEN = ("page", "slot", "h", "d")
 """The order of a cache's dimensions in which tokens are written and read here, and that of a problem that names none."""
 MOST_INTERPRETED_KEYS = 16384
 LONG_WINDOW = 1024
-SPARE_SLOTS = SPARE_ROWS = 3
+SPARE_SLOTS = 3
 
 
 @dataclasses.dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Shape:
     """The sizes of one case; `window` is None where every earlier key is visible.
 
     A `paged` cache has pages that a table lists; in another each request has one page. `counts` are the query tokens of
-    each request where they are ragged, all side by side among `total`; else it has `queries` of them, in a row of its own.
+    each request where they are ragged, all side by side; else it has `queries` of them, in a row of its own.
     """
 
     requests: int
@@ -69,7 +69,6 @@ class Shape:
     window: int | None
     lengths: tuple[int, ...]
     counts: tuple[int, ...] | None = None
-    total: int = 0
 
     def tokens(self, request: int) -> int:
         """Query tokens of a request."""
@@ -81,7 +80,7 @@ class Shape:
 
     def rows(self) -> tuple[int, ...]:
         """The extents of tokens in q and in results."""
-        return (self.requests, self.queries) if self.counts is None else (self.total,)
+        return (self.requests, self.queries) if self.counts is None else (self.starts()[-1],)
 
     def row(self, request: int, token: int) -> tuple[int, ...]:
         """Where a request's token is in them."""
@@ -124,7 +123,6 @@ def _shape(problem: Mapping[str, Any], case: Case) -> Shape:
         window=axes.get("WINDOW"),
         lengths=tuple(case.runtime["S"]),
         counts=tuple(case.runtime["N"]) if _ragged(problem) else None,
-        total=axes.get("T", 0),
     )
 
 
@@ -159,7 +157,8 @@ def _edge_lengths(
     problem: Mapping[str, Any], queries: int, window: int | None, mode: str
 ) -> list[int]:
     """Lengths around a tile, a page and a part; with a window, around a full one."""
-    tile, chunk = _largest(problem, "BLOCK_N"), _largest(problem, "MIN_CHUNK")
+    tile = _largest(problem, "BLOCK_N")
+    chunk = _largest(problem, "CHUNK") or _largest(problem, "MIN_CHUNK")
     edges = {0, 1, tile - 1, tile, tile + 1, problem["page"] or 1, chunk + 1, queries - 1}
     if mode == "gpu":
         edges |= {2 * chunk, 2 * chunk + 1, 5 * chunk + tile + 3, 16 * tile}
@@ -208,18 +207,7 @@ def _workload_cases(problem: Mapping[str, Any], mode: str) -> list[Case]:
         if mode == "gpu" or sum(lengths) <= MOST_INTERPRETED_KEYS:
             q = axes.get("Q", values_of(problem["axes"]["Q"], (1,))[0])
             window = axes.get("WINDOW", _windows(problem)[0])
-            found.append(
-                _case(
-                    problem,
-                    b,
-                    q,
-                    window,
-                    lengths,
-                    "check",
-                    counts=runtime.get("N"),
-                    total=axes.get("T", 0),
-                )
-            )
+            found.append(_case(problem, b, q, window, lengths, "check", counts=runtime.get("N")))
     return found
 
 
@@ -232,13 +220,11 @@ def _case(
     layout: str,
     keys: int = 0,
     counts: list[int] | None = None,
-    total: int = 0,
 ) -> Case:
     """A case whose table is just wide enough for its longest request and for `keys`, in a cache with one page to spare.
 
     A contiguous cache has some slots to spare in each request. Of ragged queries the first request has all that it may
-    have, the next one, one, and a third none, unless `counts` says otherwise. Behind them are rows of nobody, up to `total`
-    of all, and some in the padded layout.
+    have, the next one, one, and a third none, unless `counts` says otherwise.
     """
     page = problem["page"]
     most = max([*lengths, keys, 1])
@@ -253,11 +239,7 @@ def _case(
     runtime, own = {"S": list(lengths)}, ""
     if _ragged(problem):
         runtime["N"] = counts or [(q, 1, 0)[request % 3] for request in range(b)]
-        spare = SPARE_ROWS if layout == "padded" else 0
-        axes["T"], own = (
-            max(sum(runtime["N"]) + spare, total),
-            f" N {','.join(map(str, runtime['N']))}",
-        )
+        axes["T"], own = sum(runtime["N"]), f" N {','.join(map(str, runtime['N']))}"
     regime = regime_of(problem, axes, aligned=layout != "shifted") if b else ""
     sees = "" if window is None else f" window {window}"
     name = f"B {b} Q {q}{own}{sees} S {','.join(map(str, lengths))} {layout}"
@@ -273,9 +255,7 @@ def workloads(problem: Mapping[str, Any]) -> list[Case]:
         given = runtime.get("S", [1])
         lengths = given if len(given) == b else given[:1] * b
         window = axes.get("WINDOW", _windows(problem)[0])
-        case = _case(
-            problem, b, q, window, lengths, "plain", counts=runtime.get("N"), total=axes.get("T", 0)
-        )
+        case = _case(problem, b, q, window, lengths, "plain", counts=runtime.get("N"))
         if len(set(lengths)) == 1:
             sees = "" if window is None else f" window {window}"
             case = dataclasses.replace(case, name=f"B {b} Q {q}{sees} S {lengths[0]}")
@@ -399,8 +379,6 @@ def _queries(shape: Shape, dtype: str, layout: str, generator: torch.Generator) 
         # rows of very different size: a cast of q to a narrow type would lose the small ones or overflow
         q *= torch.logspace(-3, 0, size[-2], device=q.device)[:, None]
         q[..., 0] *= 500.0
-    if shape.counts is not None:
-        q[shape.starts()[-1] :] = math.nan
     return q.to(TORCH[dtype])
 
 
@@ -533,8 +511,8 @@ def expected(
 
     The error of an output is that of P rounded to the operand type, independent from key to key, so that it grows
     with sqrt(sum p^2 v^2); of the scores, accumulated in fp32 over D products, so that p is off by their absolute
-    error, of which a softcap leaves the less, the nearer they are to it; and of one rounding to the output type.
-    Norm and gate pass on the first two.
+    error, of which a softcap leaves the less, the nearer they are to it; of parts that are kept in a narrow type; and of
+    one rounding to the output type. Norm and gate pass on all but the last.
     """
     shape = _shape(problem, case)
     out, lse, spread, score_error = _attend(problem, shape, arguments)
@@ -542,10 +520,12 @@ def expected(
     relative = 1.01 * ROUNDOFF[problem["dtypes"]["out"]]
     if problem["tolerance"] != "auto":
         rounding = float(problem["tolerance"])
-    error = 4 * (rounding + score_error) * spread
+    parts = _rounding_of_parts(problem, case, shape).to(spread.device)
+    error = (4 * (rounding + score_error) + parts) * spread
     out, error = applied(problem.get("epilogue", {}), arguments, out, error)
     absolute = error + 1e-6
-    why = f"4 x ({rounding:.1e} + scores) x sqrt(sum p^2 v^2) + {relative:.1e} x |out|"
+    scores = "scores, parts" if parts.any() else "scores"
+    why = f"4 x ({rounding:.1e} + {scores}) x sqrt(sum p^2 v^2) + {relative:.1e} x |out|"
     why += " through the epilogue" if "epilogue" in problem else ""
     found = {"out": Expected(out, absolute, relative, why, TORCH[problem["dtypes"]["out"]])}
     if problem["lse"] != "none":
@@ -553,6 +533,19 @@ def expected(
         why = "4 x the error of a score + 1e-5"
         found["lse"] = Expected(lse, absolute, 1e-5, why, torch.float32)
     return {name: found[name] for name in problem["returns"]}
+
+
+def _rounding_of_parts(problem: Mapping[str, Any], case: Case, shape: Shape) -> torch.Tensor:
+    """What rounded parts may add to an output's error, over sqrt(sum p^2 v^2), [B, 1, 1, 1] in fp64.
+
+    Each is off by at most half a unit of its own size, all of them by half a unit of sum p |v|, and that is at most
+    sqrt(sum p^2 v^2) times the root of the number of keys.
+    """
+    own = [one["parameters"] for one in problem["regimes"] if one["name"] == case.regime]
+    kept = own[0].get("PARTIALS", "fp32") if own else "fp32"
+    keys = [shape.live(request) - shape.first(request) for request in range(shape.requests)]
+    half = ROUNDOFF[kept] / 2 if kept != "fp32" else 0.0
+    return half * torch.tensor(keys, dtype=torch.float64).clamp(min=0).sqrt().view(-1, 1, 1, 1)
 
 
 def _scale_of_rows(
@@ -583,13 +576,12 @@ def _attend(
     out = q.new_zeros((*q.shape[:-1], shape.value_columns))
     spread = torch.zeros_like(out)
     sink, sink_error = _sink_of_rows(arguments)
-    lse = torch.full(q.shape[:-1], -math.inf, dtype=torch.float64, device=q.device)
+    lse = sink.squeeze(-1).expand(q.shape[:-1]).clone()
     score_error = torch.zeros((*q.shape[:-1], 1), dtype=torch.float64, device=q.device)
     # what is left of a product after the casts of q and k: fp16 and bf16 hold their sources, fp32 sums them
     unit = 2.0**-24 if problem["dtypes"]["q"] in ("bf16", problem["dtypes"]["operand"]) else 2.0**-8
     for request, token in shape.each_token():
         row = shape.row(request, token)
-        lse[row] = sink.squeeze(-1)
         last = shape.live(request) - shape.tokens(request) + token
         first = 0 if shape.window is None else max(last - shape.window + 1, 0)
         keys = torch.arange(first, max(last + 1, first), device=q.device)

@@ -201,6 +201,8 @@ class _Checks:
         answers, shown = [], []
         for launch, kernel in self._pairs(call):
             wanted = {"num_warps": kernel.plan.num_warps, "num_stages": kernel.plan.num_stages}
+            if kernel.plan.dependent:
+                wanted["launch_pdl"] = True
             own = {one.name for one in kernel.arguments}
             extra = {key: value for key, value in launch.keywords.items() if key not in own}
             what = f"line {launch.lines[-1]}: {kernel.function}"
@@ -209,7 +211,8 @@ class _Checks:
                     refuted(f"{what} is launched with {', '.join(sorted(extra)) or 'no options'}")
                 )
                 continue
-            shown.append(f"{kernel.plan.num_warps} warps, {kernel.plan.num_stages} stages")
+            begins = ", may start early" if kernel.plan.dependent else ""
+            shown.append(f"{kernel.plan.num_warps} warps, {kernel.plan.num_stages} stages{begins}")
             answers += [
                 self.same(extra[key], number(value), launch.path, f"{what}: {key}")
                 for key, value in wanted.items()

@@ -58,14 +58,7 @@ def written_once(
         for name, poly, extent in zip(tensor.dims, _located(engine, place), tensor.extents):
             yield Index(name, poly, Poly.of(0), extent)
 
-    return _decided(engine, launcher, says, _reachable(engine, found), indices, ())
-
-
-def _reachable(engine: Engine, found: Sequence[Place]) -> Sequence[Place]:
-    """Those of several statements that some program gets to."""
-    if len(found) < 2:
-        return found
-    return [one for one in found if not engine.never(*reached(one.access))]
+    return _decided(engine, launcher, says, found, indices, ())
 
 
 def written_at_most_once(

@@ -268,7 +268,8 @@ def _attention_at(problem: Mapping[str, Any], count: int, window: int | None) ->
     page = problem["page"] or 1
     tiles = sorted({regime["parameters"]["BLOCK_N"] for regime in problem["regimes"]})
     tile = tiles[-1]
-    part = max(regime["parameters"].get("MIN_CHUNK", tile) for regime in problem["regimes"])
+    given = [regime["parameters"] for regime in problem["regimes"]]
+    part = max(one.get("CHUNK", one.get("MIN_CHUNK", tile)) for one in given)
     base: dict[str, int | None] = {"Q": count}
     if "WINDOW" in problem["axes"]:
         base["WINDOW"] = window
