@@ -23,7 +23,7 @@ from kgen.prove.obligations.model import Obligation, Suspicion
 
 if TYPE_CHECKING:
     from kgen.prove.replay.host import HostTensor
-    from kgen.prove.replay.judge import Scene
+    from kgen.prove.replay.judge import Seen
     from kgen.prove.replay.report import Finding
     from kgen.render.model import Launcher
 
@@ -47,7 +47,7 @@ class Replayer:
     text: str
     plan: Plan
     manifest: Mapping[str, Any] | None = None
-    _seen: dict[str, _Seen] = field(default_factory=dict)
+    _seen: dict[str, _Kept] = field(default_factory=dict)
     _dims: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     def learn(self, worlds: Iterable[LauncherCase]) -> None:
@@ -62,6 +62,9 @@ class Replayer:
                 shown = self._shown(one, obligation)
                 if shown:
                     obligation = replace(obligation, status=Status.REFUTED, evidence=shown)
+                else:
+                    beside = self._beside(one, obligation)
+                    obligation = replace(obligation, evidence=obligation.evidence + beside)
             yield obligation
 
     def unstated(
@@ -78,14 +81,13 @@ class Replayer:
             if Status.UNKNOWN not in own or Status.REFUTED in own:
                 continue
             for kernel in dict.fromkeys(kernel.function for kernel in launcher.kernels):
-                for scene, finding in self._findings(kernel):
+                seen = next((one for one in self._findings(kernel) if one.function == kernel), None)
+                if seen is not None:
+                    finding = seen.finding
                     subject = next(one for one, kinds in KINDS.items() if finding.kind in kinds)
-                    evidence = f"{scene.name}: {finding.text}"
-                    place = (finding.line, finding.tensor)
                     says = "every small call goes right"
-                    head = (launcher.function, kernel, subject, says, Status.REFUTED, evidence)
-                    yield Obligation(*head, *place)
-                    break
+                    head = (launcher.function, kernel, subject, says, Status.REFUTED, str(seen))
+                    yield Obligation(*head, finding.line, finding.tensor)
 
     def _shown(self, one: LauncherCase, obligation: Obligation) -> str:
         """What is seen to go wrong; empty if nothing is."""
@@ -121,15 +123,25 @@ class Replayer:
 
     def _on_small_calls(self, one: LauncherCase, obligation: Obligation) -> str:
         """Small calls of the file that launch the kernel, run whole; what they show must be of the same kind."""
-        kernel = obligation.kernel or one.world.launches[0].function
         if obligation.subject not in KINDS:
             return ""
-        for scene, finding in self._findings(kernel):
-            if self._fits(obligation, finding):
-                return f"{scene.name}: {finding.text}"
+        own = (seen for seen in self._of(one, obligation) if self._fits(obligation, seen.finding))
+        return next(map(str, own), "")
+
+    def _beside(self, one: LauncherCase, obligation: Obligation) -> str:
+        """What small calls show of the same tensor, and what is another statement's."""
+        if not obligation.shown_by:
+            return ""
+        kinds = KINDS[obligation.subject]
+        for seen in self._of(one, obligation):
+            if seen.finding.kind in kinds and seen.finding.tensor == obligation.tensor:
+                return f"; small calls show something else to be wrong: {seen}"
         return ""
 
-    def _findings(self, kernel: str) -> Iterable[tuple[Scene, Finding]]:
+    def _of(self, one: LauncherCase, obligation: Obligation) -> Iterable[Seen]:
+        return self._findings(obligation.kernel or one.world.launches[0].function)
+
+    def _findings(self, kernel: str) -> Iterable[Seen]:
         """What is wrong on small calls that launch the kernel."""
         from kgen.prove.replay.judge import findings
         from kgen.prove.replay.scenes import scenes
@@ -138,33 +150,33 @@ class Replayer:
             return ()
         if kernel not in self._seen:
             found = findings(self.text, scenes(self.manifest), kernel, self._dims)
-            self._seen[kernel] = _Seen(found)
+            self._seen[kernel] = _Kept(found)
         return self._seen[kernel]
 
     def _fits(self, obligation: Obligation, finding: Finding) -> bool:
         """Whether what was seen shows that what was to be proved is false."""
         from kgen.prove.replay.source import same_statement
 
-        if finding.kind not in KINDS[obligation.subject]:
+        if finding.kind not in (obligation.shown_by or KINDS[obligation.subject]):
             return False
         somewhere = obligation.subject not in IN_ITS_LINE or not obligation.line
         there = somewhere or same_statement(self.text, obligation.line, finding.line)
         return there and obligation.tensor in ("", finding.tensor)
 
 
-class _Seen:
+class _Kept:
     """What small calls show, run one after another as far as somebody looks, and only once."""
 
-    def __init__(self, found: Iterator[tuple[Scene, Finding]]):
+    def __init__(self, found: Iterator[Seen]):
         self._coming, self._kept = found, []
 
-    def __iter__(self) -> Iterator[tuple[Scene, Finding]]:
+    def __iter__(self) -> Iterator[Seen]:
         yield from self._kept
         while (found := self._next()) is not None:
             self._kept.append(found)
             yield found
 
-    def _next(self) -> tuple[Scene, Finding] | None:
+    def _next(self) -> Seen | None:
         try:
             return next(self._coming, None)
         except Exception:  # a changed file may do anything; what it does here shows nothing

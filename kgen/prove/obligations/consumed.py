@@ -27,7 +27,8 @@ def consumed(
         readers = [load for load in loads if load.number >= store.number]
         status, evidence, line = _read(engine, store, readers)
         yield Obligation(
-            launcher, store.launch.function, SUBJECT, says, status, evidence, line, tensor.name
+            *(launcher, store.launch.function, SUBJECT, says, status, evidence, line, tensor.name),
+            shown_by=("consumed wrongly",),
         )
 
 

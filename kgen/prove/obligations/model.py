@@ -32,7 +32,8 @@ class Obligation:
 
     `says` is the statement, `evidence` how it was proved, where it fails or what is left open. `line` is a line of the
     emitted file, `tensor` what it is about. With a `suspicion` the status is `unknown` until a replay shows more.
-    `certificates` are the proofs that were asked for on its way.
+    `certificates` are the proofs that were asked for on its way. `shown_by` are the kinds of findings of a run that show
+    it to be false; where it names none, all those of its subject do.
     """
 
     launcher: str
@@ -44,6 +45,7 @@ class Obligation:
     line: int = 0
     tensor: str = ""
     suspicion: Suspicion | None = None
+    shown_by: tuple[str, ...] = ()
     certificates: tuple[Certificate, ...] = field(default=(), compare=False)
 
     def as_json(self) -> Mapping[str, Any]:

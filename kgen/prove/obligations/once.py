@@ -8,7 +8,7 @@ variables pass the grid, the loop guards, the path and the mask.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kgen.algebra import (
     Formula,
@@ -32,6 +32,10 @@ from kgen.prove.obligations.statements import as_one
 from kgen.prove.obligations.tickets import entered
 
 SUBJECT = "exactly once"
+WRITTEN_TWICE = ("written twice",)
+WRITTEN_ONCE = (*WRITTEN_TWICE, "never written")
+READ_WRONGLY = ("read wrongly",)
+"""What a run has to show for a statement of each kind to be false: of one about writes nothing that it shows of reads."""
 
 
 @dataclass(frozen=True)
@@ -51,14 +55,17 @@ def written_once(
     says = f"every element of {tensor.name} is written exactly once"
     if not found:
         return Obligation(
-            launcher, "", SUBJECT, says, Status.UNKNOWN, "no kernel writes it", 0, tensor.name
+            *(launcher, "", SUBJECT, says, Status.UNKNOWN, "no kernel writes it"),
+            tensor=tensor.name,
+            shown_by=WRITTEN_ONCE,
         )
 
     def indices(place: Place) -> Iterator[Index]:
         for name, poly, extent in zip(tensor.dims, _located(engine, place), tensor.extents):
             yield Index(name, poly, Poly.of(0), extent)
 
-    return _decided(engine, launcher, says, found, indices, ())
+    found = _decided(engine, launcher, says, found, indices, ())
+    return replace(found, shown_by=WRITTEN_ONCE)
 
 
 def written_at_most_once(
@@ -76,15 +83,13 @@ def written_at_most_once(
             tell(engine, digits, place)
             for variable in digits.missing:
                 digits.only_zero(variable)
+            status, evidence = Status.PROVED, "its elements tell the programs that write them"
         except NotDigits as reason:
-            yield Obligation(
-                launcher, kernel, SUBJECT, says, Status.UNKNOWN, str(reason), line, tensor.name
-            )
-        else:
-            evidence = "its elements tell the programs that write them"
-            yield Obligation(
-                launcher, kernel, SUBJECT, says, Status.PROVED, evidence, line, tensor.name
-            )
+            status, evidence = Status.UNKNOWN, str(reason)
+        yield Obligation(
+            *(launcher, kernel, SUBJECT, says, status, evidence, line, tensor.name),
+            shown_by=WRITTEN_TWICE,
+        )
 
 
 def tell(engine: Engine, digits: Digits, place: Place) -> None:
@@ -136,7 +141,9 @@ def _read_once(engine: Engine, launcher: str, reads: Reads, found: Sequence[Plac
     )
     if not found:
         return Obligation(
-            launcher, "", SUBJECT, says, Status.UNKNOWN, "no kernel reads it", 0, reads.tensor
+            *(launcher, "", SUBJECT, says, Status.UNKNOWN, "no kernel reads it"),
+            tensor=reads.tensor,
+            shown_by=READ_WRONGLY,
         )
 
     def indices(place: Place) -> Iterator[Index]:
@@ -145,8 +152,9 @@ def _read_once(engine: Engine, launcher: str, reads: Reads, found: Sequence[Plac
             low, high = reads.bounds(solved)[name]
             yield Index(name, solved[name], low, high)
 
-    return _decided(
-        engine, launcher, says, found, indices, found[0].launch.repeats.get(reads.tensor, ())
+    repeated = found[0].launch.repeats.get(reads.tensor, ())
+    return replace(
+        _decided(engine, launcher, says, found, indices, repeated), shown_by=READ_WRONGLY
     )
 
 

@@ -80,9 +80,21 @@ def judge(source: str, scenes: Iterable[Scene], kernel: str = "") -> Judgement:
     return Judgement("clean", f"nothing wrong on {ran} scenes", ran)
 
 
+@dataclass(frozen=True)
+class Seen:
+    """What is wrong on a scene, and the function whose launch it is about."""
+
+    scene: Scene
+    finding: Finding
+    function: str
+
+    def __str__(self) -> str:
+        return f"{self.scene.name}: {self.finding.text}"
+
+
 def findings(
     source: str, scenes: Iterable[Scene], kernel: str, dims: Mapping[str, tuple[str, ...]]
-) -> Iterator[tuple[Scene, Finding]]:
+) -> Iterator[Seen]:
     """All that is wrong on scenes that launch the kernel, each kind of finding in each line once.
 
     `dims` names dimensions of tensors that the file allocates. Scenes that are refused show nothing.
@@ -97,7 +109,7 @@ def findings(
                 key = (found.kind, found.tensor, found.launch, found.line)
                 if key not in seen:
                     seen.add(key)
-                    yield scene, found
+                    yield Seen(scene, found, instance.launches[found.launch].function)
         except Unsupported:
             continue
 
@@ -137,6 +149,7 @@ def _findings(source: str, scene: Scene, instance: Instance) -> Iterator[Finding
         return
     report = run_grid(source, instance)
     yield from report.findings(scene.reads(instance))
+    yield from report.rewritten()
     if _shares_memory(report):
         report = run_grid(source, instance, backwards=True)
         yield from report.findings(scene.reads(instance))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -106,6 +106,22 @@ class Report:
             text = f"{where} is left as {now}; it was {change.before} before the call"
             yield Finding("left changed", change.tensor, len(self.launches) - 1, 0, None, text)
 
+    def rewritten(self) -> Iterator[Finding]:
+        """The first element of each scratch that one launch stores twice: its reader may find the one value or the other."""
+        for spec in self.instance.tensors:
+            if spec.role not in ("scratch", "updated"):
+                continue
+            for number, traces in enumerate(self.launches):
+                stores = [
+                    (trace.program, access)
+                    for trace in traces
+                    for access in trace.accesses
+                    if access.tensor == spec.name and access.kind == "store"
+                ]
+                counts = _counted([access.elements for _, access in stores], spec)
+                if (counts > 1).any():
+                    yield _twice(spec, number, int(np.argmax(counts > 1)), stores)
+
     def _stores_to_input(self, spec: TensorSpec) -> Iterator[Finding]:
         written = self.counts(spec.name, "store").reshape(-1) > 0
         if written.any():
@@ -205,6 +221,21 @@ def _counted(accessed: list[np.ndarray], spec: TensorSpec) -> np.ndarray:
     if not accessed:
         return np.zeros(spec.size, dtype=int)
     return np.bincount(np.concatenate(accessed), minlength=spec.size)
+
+
+def _twice(
+    spec: TensorSpec, launch: int, element: int, stores: Sequence[tuple[Program, Access]]
+) -> Finding:
+    """That an element is stored more than once by these stores."""
+    writers = [
+        (program, access.line)
+        for program, access in stores
+        for _ in range(int((access.elements == element).sum()))
+    ]
+    who = "; ".join(f"program {program}, line {line}" for program, line in writers[:4])
+    text = f"{spec.show(element)} is written {len(writers)} times ({who})"
+    program, line = writers[0]
+    return Finding("written twice", spec.name, launch, line, program, text)
 
 
 def _place(writer: tuple[int, Program, int]) -> tuple[int, int, Program]:
