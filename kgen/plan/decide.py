@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Set
+from dataclasses import replace
+
 from kgen.algebra import (
     LowerError,
     SpaceError,
@@ -13,9 +16,9 @@ from kgen.algebra import (
 )
 from kgen.algebra import decide as decide_formula
 from kgen.diagnostics import Diagnostic, Severity
-from kgen.expr import evaluate, is_literal, names
+from kgen.expr import EvalError, evaluate, is_literal, names
 from kgen.expr.substitute import substitute
-from kgen.plan.instances import Instance, instances
+from kgen.plan.instances import Instance, instances, part_counts, value_of
 from kgen.plan.model import Plan, RegimePlan
 from kgen.plan.obligation import Obligation
 from kgen.plan.statements import Statement
@@ -35,7 +38,10 @@ def prove(plan: Plan, regime: RegimePlan, statement: Statement) -> Obligation:
     for instance in instances(plan, regime, statement):
         verdict = _decide(instance)
         if verdict.status is not Status.PROVED:
-            return Obligation(*named, verdict.status, _where(instance, verdict))
+            evidence = _where(instance, verdict)
+            if verdict.status is Status.REFUTED and not statement.exact:
+                evidence = _reached(plan, regime, statement, instance) or evidence
+            return Obligation(*named, verdict.status, evidence)
         if verdict.certificate is not None:
             certificates.append(verdict.certificate)
     steps = sum(len(one.steps) for one in certificates)
@@ -63,6 +69,26 @@ def _where(instance: Instance, verdict: Verdict) -> str:
     if verdict.status is Status.UNKNOWN:
         return verdict.text
     return f"false at {instance.shown(verdict.point.values if verdict.point else {})}"
+
+
+def _reached(plan: Plan, regime: RegimePlan, statement: Statement, general: Instance) -> str:
+    """The axes that lead to such a number of parts, where it stood for itself in the proof; empty where it did not."""
+    parts = part_counts(regime) & names(general.goal)
+    here = (general.case, general.part)
+    for exact in instances(plan, regime, replace(statement, exact=True)) if parts else ():
+        verdict = _decide(exact) if (exact.case, exact.part) == here else None
+        if verdict is not None and verdict.status is Status.REFUTED and verdict.point is not None:
+            return _where(exact, verdict) + _counts(parts, regime, exact, verdict.point.values)
+    return ""
+
+
+def _counts(parts: Set[str], regime: RegimePlan, exact: Instance, point: Mapping[str, int]) -> str:
+    """How many parts these axes make; nothing where it does not matter, so that the point leaves it open."""
+    try:
+        counts = [f"{name} is {value_of(name, regime, exact, point)}" for name in sorted(parts)]
+    except EvalError:
+        return ""
+    return f", where {' and '.join(counts)}"
 
 
 def finding(

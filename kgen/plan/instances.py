@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from kgen.expr import Expr, fold
+from kgen.expr import Expr, evaluate, fold
 from kgen.expr.substitute import substitute
 from kgen.plan.domain import Slice
 from kgen.plan.model import Case, Plan, RegimePlan
@@ -71,6 +71,17 @@ def _instance(regime: RegimePlan, statement: Statement, case: Case, part: Slice)
         (*axes, *counts, *own),
         (*part.conditions, *map(resolved, statement.given)),
     )
+
+
+def part_counts(regime: RegimePlan) -> frozenset[str]:
+    """The derived values that stand for any number of parts in a statement that is not exact."""
+    return frozenset(_parts(regime))
+
+
+def value_of(name: str, regime: RegimePlan, instance: Instance, point: Mapping[str, int]) -> object:
+    """A derived value where the axes of an instance are those of a point."""
+    constants = {**instance.case.constants, **instance.part.values}
+    return evaluate(fold(_defined(expression(name), regime, instance.case, {}), constants), point)
 
 
 def _parts(regime: RegimePlan) -> Mapping[str, str]:

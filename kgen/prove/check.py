@@ -112,7 +112,8 @@ def prove(
             )
             if kernels:
                 proof = _proved(one, kernels)
-                found += replayer.refuted(one, proof.obligations)
+                of_case = (replace(each, case=str(one)) for each in proof.obligations)
+                found += replayer.refuted(one, of_case)
                 answer = confirm(proof.certificates)
                 asked.append(_Asked(len(found), one.launcher.function, "", proof.shared, answer))
                 seen += proof.masks
@@ -209,14 +210,25 @@ def _merged(found: Iterable[Obligation]) -> Iterator[Obligation]:
     """Each statement once: the worst of what different worlds say of it counts, and proofs of all of them."""
     kept: dict[tuple[str, str, str, str, int], Obligation] = {}
     proofs: dict[tuple[str, str, str, str, int], dict[Certificate, None]] = {}
+    cases: dict[tuple[str, str, str, str, int], dict[str, str]] = {}
     for one in found:
         key = (one.launcher, one.kernel, one.subject, one.says, one.line)
         if key not in kept or SEVERITY[one.status] > SEVERITY[kept[key].status]:
             kept[key] = one
         proofs.setdefault(key, {}).update(dict.fromkeys(one.certificates))
+        cases.setdefault(key, {}).setdefault(one.case, one.evidence)
     for key, one in kept.items():
         proved = one.status is Status.PROVED
-        yield replace(one, certificates=tuple(proofs[key]) if proved else ())
+        certificates = tuple(proofs[key]) if proved else ()
+        yield replace(one, evidence=_in_case(one, cases[key]), certificates=certificates)
+
+
+def _in_case(one: Obligation, evidence: Mapping[str, str]) -> str:
+    """The evidence of a statement, and of which case it is where it is not that of all; `evidence` has each case's."""
+    same = one.status is Status.PROVED and len(set(evidence.values())) == 1
+    if one.status is Status.REFUTED or len(evidence) == 1 or same:
+        return one.evidence
+    return f"{one.evidence}; this is the case {one.case}, one of {len(evidence)}"
 
 
 def _idle(seen: Iterable[MaskVerdict]) -> Iterable[MaskVerdict]:

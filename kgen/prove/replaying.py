@@ -6,6 +6,7 @@ only the engine shows stays unknown.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -224,12 +225,13 @@ class _Call:
         return ", ".join(shown)
 
     def _strides(self) -> Iterator[str]:
-        """Strides that the point tells, of more than one row."""
+        """Strides that the point tells: of more than one row, and any that leaves room behind its only one."""
         for name in self._point.values:
             tensor, is_stride, axis = name.removesuffix(")").partition(".stride(")
             if is_stride and self._keeps(tensor):
                 extents, strides = self._extents_and_strides(tensor)
-                if extents[int(axis)] > 1:
+                within = math.prod(max(one, 1) for one in extents[int(axis) + 1 :])
+                if extents[int(axis)] > 1 or strides[int(axis)] > within:
                     yield f"{name} = {strides[int(axis)]}"
 
     def axes(self) -> dict[str, int | None]:

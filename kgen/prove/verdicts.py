@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kgen.diagnostics import Diagnostic, Place, Severity
+from kgen.spec.text import printable
 
 if TYPE_CHECKING:
     from kgen.algebra.second import Confirm
@@ -23,6 +24,8 @@ MASKS = "masks"
 CODES = {HOST: ("KG803", "KG804"), MASKS: ("KG805", "KG805")}
 """Codes of what is refuted and of what is unknown: of host code, of masks; of all else `KERNELS`."""
 KERNELS = ("KG801", "KG802")
+MOST_TOLD = 2000
+"""Characters of a finding."""
 HINTS = {
     "KG805": "leave the mask out in the template, where the plan knows",
     **{
@@ -147,15 +150,23 @@ def _kernels(
     proof: Proof, launchers: Sequence[Launcher], manifest: Mapping[str, Any]
 ) -> Iterator[dict[str, Any]]:
     """The obligations of kernels as plain data, each with the regime of its launcher."""
+    from kgen.algebra import Status
+    from kgen.prove.wording import worded
+
     regimes = {**_regimes(manifest), **{one.function: one.regime.name for one in launchers}}
     for one in proof.kernels:
-        yield {"regime": regimes.get(one.launcher or one.kernel, one.launcher), **one.as_json()}
+        plain = dict(one.as_json())
+        if one.status is Status.UNKNOWN:
+            plain["evidence"] = worded(one.evidence)
+        yield {"regime": regimes.get(one.launcher or one.kernel, one.launcher), **plain}
 
 
 def _idle(
     proof: Proof, launchers: Sequence[Launcher], manifest: Mapping[str, Any]
 ) -> Iterator[dict[str, Any]]:
     """An obligation for each mask with a condition that decides nothing; of others nothing has to be said."""
+    from kgen.prove.wording import worded
+
     regimes = _regimes(manifest)
     runs = {kernel.function: one.function for one in launchers for kernel in one.kernels}
     for (kernel, line, tensor), conditions in proof.idle_masks().items():
@@ -166,7 +177,7 @@ def _idle(
             "subject": MASKS,
             "says": f"every condition of the mask of {tensor} decides something",
             "status": "refuted",
-            "evidence": "; ".join(conditions),
+            "evidence": worded("; ".join(conditions)),
             "line": line,
         }
 
@@ -249,6 +260,7 @@ def _at_regime(
     ]
     if not found:
         return Diagnostic(code, message, Place(str(spec.path)), hint, severity=severity)
-    return spec.diagnostic(
-        code, message, "regimes", names.index(found[0]), hint=hint, severity=severity
-    )
+    where = ("regimes", names.index(found[0]))
+    short = spec.diagnostic(code, message, *where, hint=hint, severity=severity)
+    # the values that decide stand at the end
+    return replace(short, message=printable(message, MOST_TOLD))

@@ -107,6 +107,63 @@ def test_a_file_of_another_spec_is_not_proved(kgen, tmp_path, root):
     assert told.code == 1 and "KG80" in told.err
 
 
+def test_a_stride_that_decides_is_told_also_where_there_is_one_row(kgen, tmp_path, root):
+    path = tmp_path / "submission.py"
+    text = (root / FILE).read_text()
+    changed = text.replace("p_x + i_t * stride_x_t", "p_x + i_t * stride_x_t.to(tl.int32)")
+    assert changed != text
+    path.write_text(changed)
+    told = kgen("prove", path, "--spec", SPEC)
+    (line,) = [one for one in told.err.splitlines() if "the narrowed value for b_x fits" in one]
+    assert "2147483648 cast to int32, which does not hold it" in line
+    assert "T = 1, H = 3, x.stride(0) = 2147483648" in line
+
+
+def test_evidence_of_one_case_of_several_says_which(kgen):
+    rows = kgen("check", SPEC, "-v").out.splitlines()
+    (bounds,) = [row for row in rows if "load weight[h] stays inside" in row]
+    assert bounds.endswith(
+        "(0 <= h < 3; certificates of 3 steps; this is the case H = 3, one of 3)"
+    )
+    (widths,) = [row for row in rows if "the product for b_x fits 64 bits" in row]
+    assert "this is the case" not in widths
+
+
+PAGES = "attention/gqa8_fp8_page1"
+
+
+@pytest.fixture
+def faulty(kgen, tmp_path, root):
+    """What is not proved of the demo file after an edit of its first kernel."""
+
+    def find(old: str, new: str) -> list[dict]:
+        text = (root / "generated" / PAGES / "submission.py").read_text()
+        assert old in text
+        path = tmp_path / "submission.py"
+        path.write_text(text.replace(old, new, 1))
+        told = kgen("prove", path, "--spec", f"specs/{PAGES}.yaml", "--json")
+        return [one for one in json.loads(told.out)["obligations"] if one["status"] != "proved"]
+
+    return find
+
+
+@pytest.mark.full
+def test_a_statement_about_writes_is_refuted_by_writes(faulty):
+    store = "tl.store(p_partial_max + o_p, b_m"
+    found = {one["says"]: one["evidence"] for one in faulty(f"{store}, mask=m_m)", f"{store})")}
+    twice = found["no element of partial_max is written twice"]
+    assert "partial_max[b=1, h=0, s=0, m=0] is written 2 times (program (0, 0, 0), line " in twice
+    assert "is read 0 times" in found["what is stored to partial_max is read exactly once"]
+
+
+@pytest.mark.full
+def test_what_one_kernel_does_wrong_is_not_told_of_another(faulty):
+    found = faulty("stride_k_page: tl.int64", "stride_k_page: tl.int32")
+    wrong = [one for one in found if one["says"] == "every small call goes right"]
+    assert [one["kernel"] for one in wrong] == ["split_kernel"]
+    assert "of split_kernel reads k_cache at offset " in wrong[0]["evidence"]
+
+
 def test_a_file_of_another_spec_is_called_that_before_anything_else(kgen):
     told = kgen("prove", FILE, "--spec", "specs/norm/rms_4096.yaml")
     assert told.code == 1

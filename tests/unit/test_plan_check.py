@@ -96,6 +96,12 @@ def test_an_int32_that_may_overflow_is_found(checked):
     assert "CAP = " in text
 
 
+def test_values_that_refute_a_statement_about_parts_are_those_of_axes(checked):
+    """SPLITS follows from B and CAP: without B nobody can see which parts are meant."""
+    text = _finding(checked(ATTENTION, "axes.CAP={range: [1, 3000000000]}"), "KG420")
+    assert "WINDOW = none, B = 1, CAP = 1073733504, where SPLITS is 128 (end of the last" in text
+
+
 def test_a_regime_that_nothing_reaches_is_found(checked):
     result = checked(ATTENTION, "regimes.verify_one.when=Q == 1 and B == 1")
     assert "no axis value gets to regime verify_one" in _finding(result, "KG423")

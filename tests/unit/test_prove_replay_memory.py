@@ -8,6 +8,7 @@ import pytest
 
 from kgen.prove.replay.layout import layout_of
 from kgen.prove.replay.model import Reads, Unsupported
+from kgen.prove.replay.run import run_grid
 
 
 def elements_at(spec, *offsets: int) -> list[int | None]:
@@ -124,6 +125,23 @@ def test_outputs_written_twice_and_never_are_named_with_their_programs(kernel, t
     assert texts["written twice"] == (
         "o[i=0] is written 2 times (program (0, 0, 0), line 8; program (1, 0, 0), line 8)"
     )
+
+
+def test_scratch_that_one_launch_stores_twice_is_told_apart_from_what_is_read_wrongly(
+    kernel, tensor
+):
+    body = "p = tl.program_id(0)\ntl.store(s + p + tl.arange(0, 2), 1.0)\ntl.load(s + p)"
+    scratch = tensor("s", "fp32", 3, role="scratch")
+    subject = kernel(body, scratch, grid=(2,))
+    report = run_grid(subject.source, subject.instance)
+    (twice,) = report.rewritten()
+    assert (twice.kind, twice.tensor, twice.line) == ("written twice", "s", 8)
+    assert twice.text == (
+        "s[i=1] is written 2 times (program (0, 0, 0), line 8; program (1, 0, 0), line 8)"
+    )
+    assert "written twice" not in {one.kind for one in report.findings()}
+    once = kernel(body.replace("s + p +", "s + 2 * p +"), tensor("s", "fp32", 4, role="scratch"))
+    assert list(run_grid(once.source, once.instance).rewritten()) == []
 
 
 def test_every_group_of_programs_has_to_read_what_is_expected_of_it(kernel, tensor):

@@ -33,7 +33,8 @@ class Obligation:
     `says` is the statement, `evidence` how it was proved, where it fails or what is left open. `line` is a line of the
     emitted file, `tensor` what it is about. With a `suspicion` the status is `unknown` until a replay shows more.
     `certificates` are the proofs that were asked for on its way. `shown_by` are the kinds of findings of a run that show
-    it to be false; where it names none, all those of its subject do.
+    it to be false; where it names none, all those of its subject do. `case` are the
+    values of axes that the launcher was read with, where it has several cases.
     """
 
     launcher: str
@@ -46,6 +47,7 @@ class Obligation:
     tensor: str = ""
     suspicion: Suspicion | None = None
     shown_by: tuple[str, ...] = ()
+    case: str = ""
     certificates: tuple[Certificate, ...] = field(default=(), compare=False)
 
     def as_json(self) -> Mapping[str, Any]:

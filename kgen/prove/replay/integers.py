@@ -14,7 +14,7 @@ import numpy as np
 
 from kgen.prove.replay.dtypes import BOOL, INT64, IntType, ScalarType
 from kgen.prove.replay.model import Unsupported
-from kgen.prove.replay.trace import Recorder
+from kgen.prove.replay.trace import CAST, Recorder
 from kgen.prove.replay.values import (
     ALL,
     Taint,
@@ -63,7 +63,7 @@ def resize(recorder: Recorder, value: Value, type: IntType) -> Value:
     source = value.type
     if isinstance(source, IntType) and type.low <= source.low and source.high <= type.high:
         return Value(type, exact, value.opaque, value.taint)
-    return _reduced(recorder, f"cast to {type.name}", exact, (value,), type)
+    return _reduced(recorder, f"{CAST}{type.name}", exact, (value,), type)
 
 
 def reinterpret(value: Value, type: IntType) -> Value:

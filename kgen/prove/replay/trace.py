@@ -61,6 +61,10 @@ class OutOfRange:
     lanes: int
 
 
+CAST = "cast to "
+"""How the operation of a cast begins."""
+
+
 @dataclass(frozen=True)
 class Wrap:
     """An integer operation whose exact result does not fit its type, in one of its lanes."""
@@ -73,6 +77,8 @@ class Wrap:
     exact: int | None
 
     def __str__(self) -> str:
+        if self.operation.startswith(CAST):
+            return f"{self.left} {self.operation}, which does not hold it"
         operands = f"{self.left}" if self.right is None else f"{self.left} and {self.right}"
         result = "has no value" if self.exact is None else f"is {self.exact}"
         return f"{self.operation} of {operands} {result}, which {self.type} does not hold"
