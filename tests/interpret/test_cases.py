@@ -75,6 +75,7 @@ CASES = [
             ("rows beyond a tile", ["regimes.split.tile.BLOCK_M=16", "axes.G={const: 3}"]),
         )
     ],
+    ("A35 rows behind those of the last request", RAGGED, ["axes.D={const: 80}", _check("{B: 3, Q: 8, T: 24, N: {per_request: [0, 8, 2]}, S: {per_request: [9, 70, 40]}}", "{B: 40, Q: 1, T: 43, N: 1, S: 5}")]),
     ("A54 ragged tokens see each other causally", RAGGED, [_check("{B: 3, Q: 8, N: {per_request: [2, 5, 8]}, S: {per_request: [64, 65, 71]}}")]),
     *[
         (f"A17 head dimension {size}", GROUPS, [f"axes.D={{const: {size}}}", "axes.HK={const: 1}", _check(_lengths(70, 3, Q=1))])

@@ -27,6 +27,7 @@ from kgen.prove.facts import (
     World,
 )
 from kgen.prove.frontend import Frontend
+from kgen.prove.launchers.tensors import rising_ends
 from kgen.prove.replay.host import contiguous
 from kgen.prove.replay.model import Dim, Instance, Number, Pointer, TensorSpec
 from kgen.prove.replay.model import Launch as Run
@@ -137,7 +138,10 @@ def world(subjects: Sequence[Subject], parameters: Sequence[Sequence[str]]) -> W
                 strides.insert(0, strides[0] * extent)
             if tensor.strides is not None:
                 strides = [size(stride, subject.constants) for stride in tensor.strides]
-            tensors.setdefault(name, _tensor(space, name, tensor, extents, tuple(strides), size))
+            made = _tensor(space, name, tensor, extents, tuple(strides), size)
+            tensors.setdefault(name, made)
+            if made.contents is not None and made.contents.rising:
+                facts += rising_ends(space, name, made.contents, extents[0])
         for text in subject.assume:
             facts.append(Fact(lower_condition(parse(text), space, meanings), text))
     launches = [_launch(subject, names, size) for subject, names in zip(subjects, parameters)]

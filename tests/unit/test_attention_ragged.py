@@ -107,9 +107,17 @@ def test_an_axis_that_is_missing_is_named(root, tmp_path, axis, meaning):
 # ---------------------------------------------------------------- inputs and reference
 
 
-def _call(problem: dict[str, Any], counts: list[int], lengths: list[int], layout: str = "plain"):
+def _call(
+    problem: dict[str, Any],
+    counts: list[int],
+    lengths: list[int],
+    layout: str = "plain",
+    total: int = 0,
+):
     most = max(counts)
-    case = attention._case(problem, len(counts), most, None, lengths, layout, counts=counts)
+    case = attention._case(
+        problem, len(counts), most, None, lengths, layout, counts=counts, total=total
+    )
     generator = torch.Generator().manual_seed(5)
     return case, attention.inputs(problem, case, generator, torch.device("cpu"))
 
@@ -144,6 +152,15 @@ def test_equal_counts_give_what_batched_queries_give(rendered):
     alone = {**arguments, "q": arguments["q"][:3], "block_table": arguments["block_table"][:1]}
     one = attention.expected(ragged, case, alone)
     assert torch.equal(one["out"].values, found["out"].values[:3])
+
+
+def test_rows_behind_those_of_the_last_request_hold_nothing(rendered):
+    problem = rendered(RAGGED).manifest["problem"]
+    case, arguments = _call(problem, [2, 1], [20, 9], total=5)
+    assert arguments["q"].isnan().flatten(1).all(1).tolist() == [False] * 3 + [True] * 2
+    found = attention.expected(problem, case, arguments)
+    assert found["out"].values[3:].eq(0).all() and found["out"].values[:3].ne(0).all()
+    assert found["lse"].values[3:].eq(-torch.inf).all()
 
 
 def test_work_counts_the_tokens_that_there_are(rendered):

@@ -10,7 +10,7 @@
 # devices h200; targets sm_90
 # written by kgen 0.1.0 from gqa40_bf16.yaml
 # spec 7a4bd3aba467c8d6bd29eb761e7f39ef97cf573d951cf4be783def3fe145f56f
-# templates a5b3d526fcf99d7567f1e14a24f6355f3668129c9ebbb94a736054b1b990f9ef
+# templates e55f9f6a18944b15a0013ac4670197cd0ff9493f7f05a66db5385dd9cf0c9601
 
 import torch
 import triton

@@ -11,7 +11,7 @@
 # devices h200; targets sm_90
 # written by kgen 0.1.0 from gqa4_bf16_ragged.yaml
 # spec 41e2112517b5b5622978b013cf0e70c2485daa340131f457b0616b38aa41c269
-# templates 63854d0fc981c10a304f3d4953321339f9bc370fc189f37fac554b807db42e1c
+# templates 10c21eb434a8ae85ed9671b8d70af3f0fa93b4ce8ead072f4107391781e44d00
 
 import torch
 import triton
@@ -205,7 +205,7 @@ def split_kernel(
         tl.store(p_partial_sum + o_p, b_l, mask=m_m)
 
 
-@triton.jit(do_not_specialize=["p_seq_lens", "p_cu_q", "stride_lse_t", "CAP", "SPLITS", "T"])
+@triton.jit(do_not_specialize=["p_seq_lens", "p_cu_q", "stride_lse_t", "CAP", "SPLITS", "T", "B"])
 def combine_kernel(
     p_partial_out,
     p_partial_max,
@@ -220,6 +220,7 @@ def combine_kernel(
     CAP: tl.int32,
     SPLITS: tl.int32,
     T: tl.int32,
+    B: tl.int32,
     Q: tl.constexpr,
     G: tl.constexpr,
     HK: tl.constexpr,
@@ -282,6 +283,20 @@ def combine_kernel(
         b_m + tl.log2(tl.where(b_l > 0, b_l, 1.0)),
         mask=m_m,
     )
+
+    # tokens behind those of the last request are nobody's
+    b_rest = tl.minimum(tl.maximum(tl.load(p_cu_q + B), 0), T)
+    for i_t in tl.range(tl.where(i_b == 0, b_rest, T), T):
+        tl.store(
+            p_out + i_t * stride_out_t + (i_h * G + i_m) * stride_out_h + o_d,
+            tl.zeros((BLOCK_D,), p_out.dtype.element_ty),
+            mask=i_m < G,
+        )
+        tl.store(
+            p_lse + i_t * stride_lse_t + i_h * G + i_m,
+            float("-inf"),
+            mask=i_m < G,
+        )
 
 
 @triton.jit(
@@ -423,7 +438,7 @@ def split_verify_full_kernel(
         tl.store(p_partial_sum + o_p, b_l, mask=m_m)
 
 
-@triton.jit(do_not_specialize=["p_seq_lens", "p_cu_q", "stride_lse_t", "CAP", "SPLITS", "T"])
+@triton.jit(do_not_specialize=["p_seq_lens", "p_cu_q", "stride_lse_t", "CAP", "SPLITS", "T", "B"])
 def combine_verify_full_kernel(
     p_partial_out,
     p_partial_max,
@@ -438,6 +453,7 @@ def combine_verify_full_kernel(
     CAP: tl.int32,
     SPLITS: tl.int32,
     T: tl.int32,
+    B: tl.int32,
     Q: tl.constexpr,
     G: tl.constexpr,
     HK: tl.constexpr,
@@ -501,6 +517,20 @@ def combine_verify_full_kernel(
         mask=m_m,
     )
 
+    # tokens behind those of the last request are nobody's
+    b_rest = tl.minimum(tl.maximum(tl.load(p_cu_q + B), 0), T)
+    for i_t in tl.range(tl.where(i_b == 0, b_rest, T), T):
+        tl.store(
+            p_out + i_t * stride_out_t + (i_h * G + i_m) * stride_out_h + o_d,
+            tl.zeros((BLOCK_D,), p_out.dtype.element_ty),
+            mask=i_m < G,
+        )
+        tl.store(
+            p_lse + i_t * stride_lse_t + i_h * G + i_m,
+            float("-inf"),
+            mask=i_m < G,
+        )
+
 
 @triton.jit(
     do_not_specialize=[
@@ -523,6 +553,7 @@ def combine_verify_full_kernel(
         "CAP",
         "Q",
         "T",
+        "B",
     ]
 )
 def attend_kernel(
@@ -549,6 +580,7 @@ def attend_kernel(
     CAP: tl.int32,
     Q: tl.int32,
     T: tl.int32,
+    B: tl.int32,
     G: tl.constexpr,
     PAGE: tl.constexpr,
     SM_SCALE_LOG2: tl.constexpr,
@@ -643,6 +675,20 @@ def attend_kernel(
         mask=m_m,
     )
 
+    # tokens behind those of the last request are nobody's
+    b_rest = tl.minimum(tl.maximum(tl.load(p_cu_q + B), 0), T)
+    for i_t in tl.range(tl.where(i_b == 0, b_rest, T), T):
+        tl.store(
+            p_out + i_t * stride_out_t + (i_h * G + o_m)[:, None] * stride_out_h + o_d[None, :],
+            tl.zeros((BLOCK_M, BLOCK_D), p_out.dtype.element_ty),
+            mask=(o_m < G)[:, None],
+        )
+        tl.store(
+            p_lse + i_t * stride_lse_t + i_h * G + o_m,
+            tl.full((BLOCK_M,), float("-inf"), tl.float32),
+            mask=o_m < G,
+        )
+
 
 def launch_split(q, k_cache, v_cache, block_table, seq_lens, cu_q, out, lse, B, T, CAP):
     """Regime split: split_k (ragged)."""
@@ -700,6 +746,7 @@ def launch_split(q, k_cache, v_cache, block_table, seq_lens, cu_q, out, lse, B, 
         CAP,
         SPLITS,
         T,
+        B,
         Q=1,
         G=G,
         HK=HK,
@@ -769,6 +816,7 @@ def launch_split_verify_full(q, k_cache, v_cache, block_table, seq_lens, cu_q, o
         CAP,
         SPLITS,
         T,
+        B,
         Q=8,
         G=G,
         HK=HK,
@@ -810,6 +858,7 @@ def launch_rest(q, k_cache, v_cache, block_table, seq_lens, cu_q, out, lse, B, T
         CAP,
         Q,
         T,
+        B,
         G=G,
         PAGE=PAGE,
         SM_SCALE_LOG2=SM_SCALE_LOG2,
@@ -830,18 +879,18 @@ def warmup():
             16, 1, 1, 1, 1,), dict(Q=1, G=4, HK=2, D=64, PAGE=16, SM_SCALE_LOG2=0.18033688011112042,
             ROWS=4, BLOCK_M=16, BLOCK_N=64, BLOCK_D=64), 4, 3),
         (combine_kernel, (torch.float32, torch.float32, torch.float32, torch.int32, torch.int32,
-            torch.bfloat16, torch.float32, 16, 16, 1, 1, 1, 1,), dict(Q=1, G=4, HK=2, D=64, ROWS=4,
-            BLOCK_N=64, BLOCK_D=64, BLOCK_S=32), 4, 2),
+            torch.bfloat16, torch.float32, 16, 16, 1, 1, 1, 1, 1,), dict(Q=1, G=4, HK=2, D=64,
+            ROWS=4, BLOCK_N=64, BLOCK_D=64, BLOCK_S=32), 4, 2),
         (split_verify_full_kernel, (torch.bfloat16, torch.bfloat16, torch.bfloat16, torch.int32,
             torch.int32, torch.int32, torch.float32, torch.float32, torch.float32, 16, 16, 16, 16,
             16, 16, 16, 16, 1, 1, 1, 1,), dict(Q=8, G=4, HK=2, D=64, PAGE=16,
             SM_SCALE_LOG2=0.18033688011112042, ROWS=32, BLOCK_M=32, BLOCK_N=64, BLOCK_D=64), 4, 3),
         (combine_verify_full_kernel, (torch.float32, torch.float32, torch.float32, torch.int32,
-            torch.int32, torch.bfloat16, torch.float32, 16, 16, 1, 1, 1, 1,), dict(Q=8, G=4, HK=2,
-            D=64, ROWS=32, BLOCK_N=64, BLOCK_D=64, BLOCK_S=32), 4, 2),
+            torch.int32, torch.bfloat16, torch.float32, 16, 16, 1, 1, 1, 1, 1,), dict(Q=8, G=4,
+            HK=2, D=64, ROWS=32, BLOCK_N=64, BLOCK_D=64, BLOCK_S=32), 4, 2),
         (attend_kernel, (torch.bfloat16, torch.bfloat16, torch.bfloat16, torch.int32, torch.int32,
             torch.int32, torch.bfloat16, torch.float32, 1, 1, 1, 1, 1, 1, 1, 1, 1, 16, 16, 1, 1, 1,
-            1,), dict(G=4, PAGE=16, SM_SCALE_LOG2=0.18033688011112042, BLOCK_M=16, BLOCK_N=32,
+            1, 1,), dict(G=4, PAGE=16, SM_SCALE_LOG2=0.18033688011112042, BLOCK_M=16, BLOCK_N=32,
             BLOCK_D=64), 4, 2),
     ]
     # fmt: on

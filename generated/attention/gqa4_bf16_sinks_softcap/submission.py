@@ -11,7 +11,7 @@
 # devices h200; targets sm_90, sm_80
 # written by kgen 0.1.0 from gqa4_bf16_sinks_softcap.yaml
 # spec b47bddf71d25c7014afca0f985d00dbe4401338cbf9069ddd7d7ce1b479b302a
-# templates 63854d0fc981c10a304f3d4953321339f9bc370fc189f37fac554b807db42e1c
+# templates 10c21eb434a8ae85ed9671b8d70af3f0fa93b4ce8ead072f4107391781e44d00
 
 import torch
 import triton

@@ -14,7 +14,7 @@
 # devices h200; targets sm_90
 # written by kgen 0.1.0 from suite_bf16_8.yaml
 # spec dbbeb31d6d54624a8e661b06e55d410c2bf185acf02bbcbc9d6e81ca55dbc641
-# templates 63854d0fc981c10a304f3d4953321339f9bc370fc189f37fac554b807db42e1c
+# templates 10c21eb434a8ae85ed9671b8d70af3f0fa93b4ce8ead072f4107391781e44d00
 
 import torch
 import triton

@@ -45,7 +45,7 @@ BY_TOKEN = ("page", "slot", "h", "d")
 """The order of a cache's dimensions in which tokens are written and read here, and that of a problem that names none."""
 MOST_INTERPRETED_KEYS = 16384
 LONG_WINDOW = 1024
-SPARE_SLOTS = 3
+SPARE_SLOTS = SPARE_ROWS = 3
 
 
 @dataclasses.dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Shape:
     """The sizes of one case; `window` is None where every earlier key is visible.
 
     A `paged` cache has pages that a table lists; in another each request has one page. `counts` are the query tokens of
-    each request where they are ragged, all side by side; else it has `queries` of them, in a row of its own.
+    each request where they are ragged, all side by side among `total`; else it has `queries` of them, in a row of its own.
     """
 
     requests: int
@@ -69,6 +69,7 @@ class Shape:
     window: int | None
     lengths: tuple[int, ...]
     counts: tuple[int, ...] | None = None
+    total: int = 0
 
     def tokens(self, request: int) -> int:
         """Query tokens of a request."""
@@ -80,7 +81,7 @@ class Shape:
 
     def rows(self) -> tuple[int, ...]:
         """The extents of tokens in q and in results."""
-        return (self.requests, self.queries) if self.counts is None else (self.starts()[-1],)
+        return (self.requests, self.queries) if self.counts is None else (self.total,)
 
     def row(self, request: int, token: int) -> tuple[int, ...]:
         """Where a request's token is in them."""
@@ -123,6 +124,7 @@ def _shape(problem: Mapping[str, Any], case: Case) -> Shape:
         window=axes.get("WINDOW"),
         lengths=tuple(case.runtime["S"]),
         counts=tuple(case.runtime["N"]) if _ragged(problem) else None,
+        total=axes.get("T", 0),
     )
 
 
@@ -207,7 +209,18 @@ def _workload_cases(problem: Mapping[str, Any], mode: str) -> list[Case]:
         if mode == "gpu" or sum(lengths) <= MOST_INTERPRETED_KEYS:
             q = axes.get("Q", values_of(problem["axes"]["Q"], (1,))[0])
             window = axes.get("WINDOW", _windows(problem)[0])
-            found.append(_case(problem, b, q, window, lengths, "check", counts=runtime.get("N")))
+            found.append(
+                _case(
+                    problem,
+                    b,
+                    q,
+                    window,
+                    lengths,
+                    "check",
+                    counts=runtime.get("N"),
+                    total=axes.get("T", 0),
+                )
+            )
     return found
 
 
@@ -220,11 +233,13 @@ def _case(
     layout: str,
     keys: int = 0,
     counts: list[int] | None = None,
+    total: int = 0,
 ) -> Case:
     """A case whose table is just wide enough for its longest request and for `keys`, in a cache with one page to spare.
 
     A contiguous cache has some slots to spare in each request. Of ragged queries the first request has all that it may
-    have, the next one, one, and a third none, unless `counts` says otherwise.
+    have, the next one, one, and a third none, unless `counts` says otherwise. Behind them are rows of nobody, up to `total`
+    of all, and some in the padded layout.
     """
     page = problem["page"]
     most = max([*lengths, keys, 1])
@@ -239,7 +254,11 @@ def _case(
     runtime, own = {"S": list(lengths)}, ""
     if _ragged(problem):
         runtime["N"] = counts or [(q, 1, 0)[request % 3] for request in range(b)]
-        axes["T"], own = sum(runtime["N"]), f" N {','.join(map(str, runtime['N']))}"
+        spare = SPARE_ROWS if layout == "padded" else 0
+        axes["T"], own = (
+            max(sum(runtime["N"]) + spare, total),
+            f" N {','.join(map(str, runtime['N']))}",
+        )
     regime = regime_of(problem, axes, aligned=layout != "shifted") if b else ""
     sees = "" if window is None else f" window {window}"
     name = f"B {b} Q {q}{own}{sees} S {','.join(map(str, lengths))} {layout}"
@@ -255,7 +274,9 @@ def workloads(problem: Mapping[str, Any]) -> list[Case]:
         given = runtime.get("S", [1])
         lengths = given if len(given) == b else given[:1] * b
         window = axes.get("WINDOW", _windows(problem)[0])
-        case = _case(problem, b, q, window, lengths, "plain", counts=runtime.get("N"))
+        case = _case(
+            problem, b, q, window, lengths, "plain", counts=runtime.get("N"), total=axes.get("T", 0)
+        )
         if len(set(lengths)) == 1:
             sees = "" if window is None else f" window {window}"
             case = dataclasses.replace(case, name=f"B {b} Q {q}{sees} S {lengths[0]}")
@@ -379,6 +400,8 @@ def _queries(shape: Shape, dtype: str, layout: str, generator: torch.Generator) 
         # rows of very different size: a cast of q to a narrow type would lose the small ones or overflow
         q *= torch.logspace(-3, 0, size[-2], device=q.device)[:, None]
         q[..., 0] *= 500.0
+    if shape.counts is not None:
+        q[shape.starts()[-1] :] = math.nan
     return q.to(TORCH[dtype])
 
 
@@ -576,12 +599,13 @@ def _attend(
     out = q.new_zeros((*q.shape[:-1], shape.value_columns))
     spread = torch.zeros_like(out)
     sink, sink_error = _sink_of_rows(arguments)
-    lse = sink.squeeze(-1).expand(q.shape[:-1]).clone()
+    lse = torch.full(q.shape[:-1], -math.inf, dtype=torch.float64, device=q.device)
     score_error = torch.zeros((*q.shape[:-1], 1), dtype=torch.float64, device=q.device)
     # what is left of a product after the casts of q and k: fp16 and bf16 hold their sources, fp32 sums them
     unit = 2.0**-24 if problem["dtypes"]["q"] in ("bf16", problem["dtypes"]["operand"]) else 2.0**-8
     for request, token in shape.each_token():
         row = shape.row(request, token)
+        lse[row] = sink.squeeze(-1)
         last = shape.live(request) - shape.tokens(request) + token
         first = 0 if shape.window is None else max(last - shape.window + 1, 0)
         keys = torch.arange(first, max(last + 1, first), device=q.device)

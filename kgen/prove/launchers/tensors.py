@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from kgen.algebra import (
@@ -13,9 +13,11 @@ from kgen.algebra import (
     Poly,
     Space,
     TRUE,
+    eq,
     le,
     lower,
     lower_condition,
+    poly_text,
 )
 from kgen.algebra.lower import Meaning
 from kgen.expr import Name, names as names_of, parse, to_python
@@ -35,6 +37,16 @@ ELEMENTS: Mapping[str, str] = {
 
 MOST_BYTES = 2**63 - 1
 INT32 = Interval(-(2**31), 2**31 - 1)
+
+
+def rising_ends(space: Space, name: str, contents: Contents, extent: Poly) -> Iterator[Fact]:
+    """Rising entries begin with the least value and end with the largest."""
+    for place, value in ((Poly.of(0), contents.table.low), (extent - 1, contents.table.high)):
+        entry = space.entry(contents.table, place)
+        says = (
+            f"{name}[{poly_text(space, place)}] is {poly_text(space, value)}, for it rises so far"
+        )
+        yield Fact(eq(entry, value), says, frozenset(entry.variables))
 
 
 class Tensors:
@@ -74,6 +86,8 @@ class Tensors:
         dims: tuple[str, ...] | None = None,
     ) -> None:
         names = tuple(dim.name for dim in tensor.dims) if dims is None else dims
+        if contents is not None and contents.rising:
+            self.facts += rising_ends(self._space, tensor.name, contents, extents[0])
         element = ELEMENTS[tensor.dtype]
         self.found[tensor.name] = TensorFacts(
             tensor.name, element, names, extents, strides, tensor.role, contents

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from kgen.algebra import (
+    FALSE,
     TRUE,
     Certificate,
     Formula,
@@ -32,6 +33,8 @@ FIRST = 240
 MIDDLE = 400
 EFFORT = 9000
 """Steps of long searches that may find nothing, in one world: a proof needs few of them, a mistake brings many."""
+IDLE = 300
+"""Steps for showing that a statement is never reached."""
 SHORT = 60
 """Steps of a search that uses only the nearest premise: few premises mislead less."""
 
@@ -89,6 +92,10 @@ class Engine:
         if goal == TRUE:
             return True
         return self.decide(goal, *given, steps=steps, tries=0).status is Status.PROVED
+
+    def never(self, *given: Formula) -> bool:
+        """Whether a short search shows that `given` holds nowhere: what is promised may leave a statement nothing to do."""
+        return self.proves(FALSE, *given, steps=IDLE)
 
     def lemma(self, formula: Formula, *given: Formula, steps: int) -> bool:
         """Tries to prove something that later proofs may use wherever they speak of its variables.

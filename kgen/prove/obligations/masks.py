@@ -57,7 +57,10 @@ def _conditions(reading: Reading) -> dict[Formula, dict[Formula, None]]:
 def _verdicts(
     engine: Engine, path: Formula, conditions: Iterable[Formula]
 ) -> Iterator[tuple[Formula, tuple[bool, bool]]]:
-    """Whether each condition is always, or never, true on the path. A few points that lead there decide most of them."""
+    """Whether each condition is always, or never, true on the path. A few points that lead there decide most of them.
+
+    Of a path that nothing takes it is neither.
+    """
     concrete = {one: engine.space.concrete_formula(one) for one in conditions}
     seen: dict[Formula, set[bool | None]] = {one: set() for one in concrete}
     for point in _points(engine, path, concrete):
@@ -65,6 +68,9 @@ def _verdicts(
             seen[condition].add(point.formula(meant))
         if all({True, False} <= values for values in seen.values()):
             break
+    if not any(seen.values()) and engine.never(path):
+        yield from ((condition, (False, False)) for condition in seen)
+        return
     for condition, values in seen.items():
         always = False not in values and _forced(engine, condition, path)
         never = not always and True not in values and _forced(engine, negate(condition), path)

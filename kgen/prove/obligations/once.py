@@ -64,8 +64,15 @@ def written_once(
         for name, poly, extent in zip(tensor.dims, _located(engine, place), tensor.extents):
             yield Index(name, poly, Poly.of(0), extent)
 
-    found = _decided(engine, launcher, says, found, indices, ())
+    found = _decided(engine, launcher, says, _reachable(engine, found), indices, ())
     return replace(found, shown_by=WRITTEN_ONCE)
+
+
+def _reachable(engine: Engine, found: Sequence[Place]) -> Sequence[Place]:
+    """Those of several statements that some program gets to."""
+    if len(found) < 2:
+        return found
+    return [one for one in found if not engine.never(*reached(one.access))]
 
 
 def written_at_most_once(

@@ -710,6 +710,18 @@ def ragged_tile(x, offsets, o, T, B: tl.constexpr):
 
 
 @triton.jit
+def ragged_tile_and_rest(x, offsets, o, T, R, B: tl.constexpr):
+    i = tl.program_id(0)
+    lo = tl.minimum(tl.maximum(tl.load(offsets + i), 0), T)
+    n = tl.minimum(tl.maximum(tl.minimum(tl.load(offsets + i + 1), T) - lo, 0), B)
+    r = tl.arange(0, B)
+    tl.store(o + lo + r, tl.load(x + lo + r, mask=r < n), mask=r < n)
+    rest = tl.minimum(tl.maximum(tl.load(offsets + R), 0), T)
+    for c in tl.range(tl.where(i == 0, rest, T), T):
+        tl.store(o + c, 0.0)
+
+
+@triton.jit
 def ragged_first(x, offsets, o, T):
     i = tl.program_id(0)
     lo = tl.minimum(tl.load(offsets + i), T)
