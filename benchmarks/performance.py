@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.side_by_side import REFUSED, notes, rows
+from kgen.evidence.analysis import FALLBACK
 from kgen.evidence.ledger import Entry, entries
 from kgen.evidence.sources import stale
 
@@ -66,7 +67,13 @@ def section(entry: Entry, root: Path) -> Iterator[str]:
     record = receipt["record"]
     name, against = _about(entry)
     judged = receipt["decision"] is not None
-    yield f"### {name} {f'judged against {against}' if judged else 'beside its peers'}"
+    alone = not judged and _is_a_peer(_baseline(record))
+    how = f"judged against {against}" if judged else "beside its peers"
+    yield (
+        f"### {entry.path.parent.name}: {_baseline(record)['name']}"
+        if alone
+        else f"### {name} {how}"
+    )
     yield ""
     yield from _facts(record)
     for one in sorted(stale(entry.receipt, root)):
@@ -78,6 +85,8 @@ def section(entry: Entry, root: Path) -> Iterator[str]:
     yield ""
     if judged:
         yield f"Decision: {receipt['decision']['decision']}. {receipt['decision']['reason']}"
+    elif alone:
+        yield from _alone(record)
     else:
         yield "kgen's file beside its peers:"
         yield ""
@@ -86,6 +95,27 @@ def section(entry: Entry, root: Path) -> Iterator[str]:
     told = list(notes(record))
     if told:
         yield from ("Terms of the comparison:", "", *(f"- {one}" for one in told), "")
+
+
+def _is_a_peer(candidate: Mapping[str, Any]) -> bool:
+    """Whether a file is an adapter, and not one of kgen's that peers are put beside."""
+    return candidate["file"].startswith("benchmarks/peers/")
+
+
+def _baseline(record: Mapping[str, Any]) -> Mapping[str, Any]:
+    return next(one for one in record["candidates"] if one["role"] == "baseline")
+
+
+def _alone(record: Mapping[str, Any]) -> Iterator[str]:
+    """What a run is whose baseline is another's file: by which command it was made, and what stands beside it."""
+    file, options = _baseline(record)["file"], record["settings"]["options"]
+    peers = [one["name"] for one in record["candidates"] if one["role"] == "peer"]
+    beside = f"Beside it: {', '.join(peers)}." if peers else "Nothing else was measured beside it."
+    yield f"kgen has no file for this problem, `{options['problem']}`. {beside} The receipt is from"
+    yield ""
+    yield "```sh"
+    yield f"python -m kgen.measure bench {file} --problem {options['problem']} --budget {options['budget']:g}"
+    yield "```"
 
 
 def _facts(record: Mapping[str, Any]) -> Iterator[str]:
@@ -115,7 +145,15 @@ def _table(receipt: Mapping[str, Any]) -> Iterator[str]:
         if one["to_baseline"] is not None:
             missing = f", without {', '.join(one['missing'])}" if one["missing"] else ""
             ratio = _ratio(one["to_baseline"])
-            yield f"- Geometric mean of {one['candidate']}: {ratio}{missing}; {one['word']}."
+            served = _served(analysis["rows"], one["candidate"])
+            yield f"- Geometric mean of {one['candidate']}: {ratio}{missing}{served}; {one['word']}."
+
+
+def _served(rows: Iterable[Mapping[str, Any]], candidate: str) -> str:
+    """How many of the rows count as the baseline because the candidate's fallback serves them."""
+    own = [row for row in rows if row["candidate"] == candidate]
+    count = sum(FALLBACK in row["marks"] for row in own)
+    return f", {count} of {len(own)} shapes by the fallback" if count else ""
 
 
 def _cells(record: Mapping[str, Any], row: Mapping[str, Any]) -> Iterator[str]:

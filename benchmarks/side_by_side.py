@@ -179,7 +179,7 @@ def _verdict(
         return "none: kgen's file did not run"
     absent = [name for name, row in peers.items() if row is None or row["seconds"] is None]
     if absent or not peers:
-        return f"none: {', '.join(absent) or 'no peer'} did not run"
+        return f"none: {', '.join(absent)} did not run" if absent else "none: it has no peer here"
     wrong = [name for name, row in peers.items() if row["flags"]]
     if wrong or own["flags"]:
         return f"none: flags at {', '.join([*wrong, *(['kgen'] if own['flags'] else [])])}"

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from kgen.evidence.receipts import Receipt
 
 RECEIPTS = Path("benchmarks/receipts")
+MOST_TOLD = 72
+"""Characters of a decision with its reason in the log."""
 
 ledger = typer.Typer(
     help="Receipts of measuring runs: verifies, compares, lists and imports them.",
@@ -66,8 +68,12 @@ def best(paths: Receipts = None, root: Root = Path("."), as_json: Json = False) 
 
     header = ("problem", "shape", "device", "file", "time", "to its baseline", "receipt")
     with reporting("ledger best", as_json) as report:
-        rows = fastest(_readable(report, paths), root)
+        found = _readable(report, paths)
+        rows = fastest(found, root)
         report.values["best"] = plain(rows)
+        if not rows:
+            report.say(_none_counts(found, root))
+            return
         cells = (
             [
                 *(one.problem, one.shape, one.device),
@@ -87,18 +93,17 @@ def log(paths: Receipts = None, root: Root = Path("."), as_json: Json = False) -
     from kgen.evidence.plain import plain
 
     header = (
-        *("started", "problem", "device", "file", "to baseline", "to incumbent"),
-        *("decision", "receipt"),
+        *("started", "receipt", "problem", "device", "file", "to baseline", "to incumbent"),
+        "decision",
     )
     with reporting("ledger log", as_json) as report:
         rows = attempts(_readable(report, paths), root)
         report.values["attempts"] = plain(rows)
         cells = (
             [
-                *(one.started, one.problem, one.device, one.candidate or "-"),
+                *(one.started, _short(one.path), one.problem, one.device, one.candidate or "-"),
                 *(_ratio(one.to_baseline), _ratio(one.to_incumbent)),
-                _decision(one),
-                _short(one.path),
+                _cut(_decision(one)),
             ]
             for one in rows
         )
@@ -254,6 +259,24 @@ def _decision(one: Attempt) -> str:
     """What was decided, and why; nothing was where only times were measured."""
     decided = f"{one.decision}{', stale' if one.stale else ''}"
     return f"{decided}: {one.reason}" if one.reason else decided
+
+
+def _cut(text: str) -> str:
+    """As much of a reason as fits beside the rest; `--json` and the receipt have all of it."""
+    return text if len(text) <= MOST_TOLD else f"{text[: MOST_TOLD - 1]}…"
+
+
+def _none_counts(found: list[Entry], root: Path) -> str:
+    """Why no row counts: how many receipts are stale, and how many have none for other reasons."""
+    from kgen.evidence.sources import is_stale
+
+    measured = [one.receipt for one in found if one.receipt is not None]
+    stale = sum(is_stale(one, root) for one in measured)
+    others = len(measured) - stale
+    return (
+        f"no row counts: of {len(measured)} receipts of measuring {stale} are stale, and {others} are void, incomplete, "
+        "or have only rows that are flagged, failed or unchecked"
+    )
 
 
 def _folder(problem: str) -> str:

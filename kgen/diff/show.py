@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 from kgen.diff.model import (
@@ -178,4 +179,8 @@ def _measured(found: Sequence[Measured] | None) -> Iterator[str]:
     for one in found:
         interval = f" [{one.low:.3f}, {one.high:.3f}]" if one.low is not None else ""
         basis = "one run" if len(one.receipts) == 1 else "two runs against one baseline"
-        yield f"measured on {one.device} at {one.shape}: B is {one.ratio:.3f}x{interval} as fast ({basis})"
+        named = " and ".join(Path(path).stem[:12] for path in one.receipts)
+        yield (
+            f"measured on {one.device} at {one.shape}: B is {one.ratio:.3f}x{interval} as fast "
+            f"({basis}, {named})"
+        )

@@ -74,6 +74,12 @@ class Analysis:
         """The row at a shape of a role that only one can have."""
         return next((one for one in self.rows if (one.role, one.shape) == (role, shape)), None)
 
+    def by_fallback(self, candidate: str) -> str:
+        """How many shapes a candidate's fallback serves, in words; empty for none."""
+        own = [row for row in self.rows if row.candidate == candidate]
+        count = sum(FALLBACK in row.marks for row in own)
+        return f"{count} of {len(own)} shapes by the fallback" if count else ""
+
     def rows_of(self, role: str) -> tuple[Row, ...]:
         """The rows of a role that only one can have, in the order of shapes."""
         return tuple(row for row in self.rows if row.role == role)

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from kgen.evidence.analysis import UNSOUND, Aggregate, Analysis
+from kgen.evidence.analysis import FALLBACK, UNSOUND, Aggregate, Analysis, Row
 from kgen.evidence.defaults import MAX_REGRESSION, MIN_GAIN
 from kgen.evidence.intervals import Ratio
 
@@ -94,8 +94,12 @@ def _run(analysis: Analysis) -> Gate:
     reason = analysis.void and f"the run is void: {analysis.void}"
     if not reason and analysis.incomplete:
         reason = f"the run is incomplete: {analysis.incomplete}"
-    status = "failed" if reason else "passed"
-    return Gate("run", None, None, status, reason or "the baseline is as fast as itself")
+    if reason:
+        return Gate("run", None, None, "failed", reason)
+    if analysis.aggregate_of("again") is None:
+        reason = "whether the baseline is as fast as itself was not told"
+        return Gate("run", None, None, "not applicable", reason)
+    return Gate("run", None, None, "passed", "the baseline is as fast as itself")
 
 
 def _none_of(name: Literal["flags", "correct"], found: tuple[str, ...], none: str) -> Gate:
@@ -128,7 +132,8 @@ def _speed(analysis: Analysis, required: Requirements) -> Iterator[Gate]:
         return
     candidate, incumbent = map(analysis.aggregate_of, ("candidate", "incumbent"))
     against = "the incumbent" if incumbent else "the baseline"
-    yield _gain(_compared(candidate, incumbent), required.min_gain, against)
+    served = analysis.by_fallback(candidate.candidate)
+    yield _gain(_compared(candidate, incumbent), required.min_gain, against, served)
     yield _interval(candidate, incumbent or analysis.aggregate_of("again"), against)
     yield _regression(analysis, required.max_regression, bool(incumbent), against)
 
@@ -137,13 +142,14 @@ def _compared(one: Aggregate, incumbent: Aggregate | None) -> Ratio | None:
     return one.to_incumbent if incumbent else one.to_baseline
 
 
-def _gain(found: Ratio | None, min_gain: float, against: str) -> Gate:
+def _gain(found: Ratio | None, min_gain: float, against: str, served: str) -> Gate:
     required = 1 + min_gain
     if found is None:
         return Gate("gain", required, None, "failed", f"there is no ratio to {against}")
     held = round(found.point, DIGITS) >= round(required, DIGITS)
     word = "reaches" if held else "is below"
-    reason = f"the aggregate against {against}, {found.point:.4f}, {word} {required:.4f}"
+    number = f"{found.point:.4f} with {served}" if served else f"{found.point:.4f}"
+    reason = f"the aggregate against {against}, {number}, {word} {required:.4f}"
     return Gate("gain", required, found.point, _status(held), reason)
 
 
@@ -152,8 +158,11 @@ def _interval(candidate: Aggregate, other: Aggregate | None, against: str) -> Ga
 
     The baseline's own interval is that of its second run.
     """
-    mine, theirs = candidate.to_baseline, other.to_baseline if other else None
-    if mine is None or mine.low is None or theirs is None or theirs.high is None:
+    if other is None:
+        reason = "no second run of the baseline was told, whose interval it has to exceed"
+        return Gate("interval", None, None, "failed", reason)
+    mine, theirs = candidate.to_baseline, other.to_baseline
+    if None in (mine, theirs) or mine.low is None or theirs.high is None:
         return Gate("interval", None, None, "failed", f"it or {against} has no interval")
     held = round(mine.low, DIGITS) > round(theirs.high, DIGITS)
     word = "above" if held else "not above"
@@ -163,20 +172,32 @@ def _interval(candidate: Aggregate, other: Aggregate | None, against: str) -> Ga
 
 def _regression(analysis: Analysis, allowed: float, incumbent: bool, against: str) -> Gate:
     rows = analysis.rows_of("candidate")
-    ratios = [(row.to_incumbent if incumbent else row.to_baseline, row.shape) for row in rows]
+    ratios = [(row.to_incumbent if incumbent else row.to_baseline, row) for row in rows]
     required = 1 / (1 + allowed)
-    missing = [shape for found, shape in ratios if found is None]
+    missing = [row.shape for found, row in ratios if found is None]
     if missing or not ratios:
         reason = f"there is no ratio to {against} at {', '.join(missing[:3]) or 'any shape'}"
         return Gate("regression", required, None, "failed", reason)
-    worst, shape = min((found.point, shape) for found, shape in ratios)
+    worst, row = min(((found.point, row) for found, row in ratios), key=lambda one: one[0])
     held = round(worst, DIGITS) >= round(required, DIGITS)
     lost = 1 / worst - 1
+    took = f"takes {abs(lost):.2%} {'more' if lost > 0 else 'less'} time"
+    if FALLBACK in row.marks:
+        took = f"is served by the fallback: {_times(analysis, row, incumbent)}, and counts as the baseline, {worst:.3f}"
     reason = (
-        f"the worst shape against {against}, {shape}, takes {abs(lost):.2%} "
-        f"{'more' if lost > 0 else 'less'} time; {allowed:.2%} more is allowed"
+        f"the worst shape against {against}, {row.shape}, {took}; {allowed:.2%} more is allowed"
     )
     return Gate("regression", required, worst, _status(held), reason)
+
+
+def _times(analysis: Analysis, row: Row, incumbent: bool) -> str:
+    """What a row took, and what it is compared with there."""
+    others = analysis.rows_of("incumbent" if incumbent else "baseline")
+    other = next((one.seconds for one in others if one.shape == row.shape), None)
+    told = (
+        "an unknown time" if one is None else f"{one * 1e6:.2f} us" for one in (row.seconds, other)
+    )
+    return "it takes {} against {}".format(*told)
 
 
 def _status(held: bool) -> Literal["passed", "failed"]:

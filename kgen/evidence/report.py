@@ -30,7 +30,7 @@ def report(receipt: Receipt) -> Iterator[str]:
     yield ""
     yield from table(ROWS, _rows(analysis))
     yield ""
-    yield from table(AGGREGATES, map(_aggregate, analysis.aggregates))
+    yield from table(AGGREGATES, (_aggregate(analysis, one) for one in analysis.aggregates))
     yield ""
     yield from _limits(record)
     yield _against_itself(record, analysis)
@@ -101,10 +101,11 @@ def _rows(analysis: Analysis) -> Iterator[list[str]]:
         ]
 
 
-def _aggregate(one: Aggregate) -> list[str]:
-    missing = [f"without {', '.join(one.missing)}"] if one.missing else []
+def _aggregate(analysis: Analysis, one: Aggregate) -> list[str]:
+    told = [f"without {', '.join(one.missing)}" if one.missing else ""]
+    told.append(analysis.by_fallback(one.candidate))
     ratios = (_ratio(one.to_baseline), _ratio(one.to_incumbent))
-    return [_file(one), *ratios, _words(one, missing)]
+    return [_file(one), *ratios, _words(one, told)]
 
 
 def _file(one: Row | Aggregate) -> str:

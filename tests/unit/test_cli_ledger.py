@@ -123,6 +123,10 @@ def test_best_takes_neither_a_flagged_nor_an_unchecked_nor_a_void_row(kgen, home
 def test_best_takes_no_row_of_a_stale_receipt(kgen, home):
     Path("files/candidate.py").write_text("def run(x):\n    return x\n")
     assert json.loads(kgen("ledger", "best", "--json").out)["best"] == []
+    assert kgen("ledger", "best").out == (
+        "no row counts: of 3 receipts of measuring 3 are stale, and 0 are void, incomplete, "
+        "or have only rows that are flagged, failed or unchecked\n"
+    )
 
 
 def test_best_takes_no_row_of_a_file_that_changed_since(kgen, home):
@@ -146,7 +150,12 @@ def test_log_shows_every_attempt_in_the_order_of_time(kgen, home):
     assert "stale_pointer at a: the old result" in attempts[0]["reason"]
     assert "the baseline is not sound" in attempts[2]["reason"]
     told = kgen("ledger", "log").out.splitlines()
-    assert [line.split()[0] for line in told[1:]] == [one["started"] for one in attempts]
+    shown = [(one["started"], Path(one["path"]).stem[:12]) for one in attempts]
+    assert [tuple(line.split()[:2]) for line in told[1:]] == shown
+    assert max(len(one["reason"]) for one in attempts) > 72
+    start = told[0].index("decision")
+    assert all(len(line) - start <= 72 for line in told[1:])
+    assert sum(line.endswith("…") for line in told[1:]) == 1
 
 
 def test_log_marks_what_is_stale_and_names_what_it_cannot_read(kgen, home):

@@ -14,6 +14,7 @@ from records import TEXTS, record  # noqa: E402
 
 from kgen.diff.measured import measured  # noqa: E402
 from kgen.diff.model import Side  # noqa: E402
+from kgen.diff.show import _measured  # noqa: E402
 from kgen.evidence.ledger import Entry  # noqa: E402
 from kgen.evidence.receipts import receipt  # noqa: E402
 
@@ -82,3 +83,12 @@ def test_a_shape_that_a_fallback_served_shows_nothing():
 def test_a_file_that_no_receipt_has_shows_nothing():
     other = Side("other", "file", "def run(x):\n    return x * 2\n", None)
     assert measured(side("candidate"), other, [entry("r", BOTH)]) == ()
+
+
+def test_what_is_shown_names_the_receipts_that_it_rests_on():
+    entries = [entry("aaaaaaaaaaaaaaaa.json", BOTH), entry("bbbbbbbbbbbbbbbb.json", BOTH)]
+    found = measured(side("incumbent"), side("candidate"), entries)
+    lines = list(_measured(found))
+    assert len(lines) == 2 and all("B is 1.5" in line for line in lines)
+    assert lines[0].endswith(" as fast (one run, aaaaaaaaaaaa)")
+    assert lines[1].endswith(" as fast (one run, bbbbbbbbbbbb)")

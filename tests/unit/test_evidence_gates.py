@@ -174,6 +174,21 @@ def test_without_an_incumbent_the_gates_are_against_the_baseline(point, status):
     assert told["regression"].status == "passed"
 
 
+def test_a_shape_that_the_fallback_serves_is_told_with_its_times():
+    slow = dataclasses.replace(row("b", 1.0), marks=("fallback",), seconds=1.426e-3)
+    baseline = dataclasses.replace(
+        row("b", 1.0), candidate="peer", role="baseline", seconds=3.4e-5, to_baseline=None
+    )
+    found = analysis(incumbent=False, rows=(row("a", 1.21), slow, baseline))
+    regression = gate("regression", found)
+    assert regression.reason == (
+        "the worst shape against the baseline, b, is served by the fallback: it takes 1426.00 us against 34.00 us, "
+        "and counts as the baseline, 1.000; 5.00% more is allowed"
+    )
+    assert " 1.2100 with 1 of 2 shapes by the fallback, reaches " in gate("gain", found).reason
+    assert "fallback" not in gate("regression", analysis(incumbent=False)).reason
+
+
 def test_the_command_line_goes_before_the_manifest_and_that_before_the_defaults():
     assert requirements({}) == Requirements(0.03, 0.05)
     declared = {"gates": {"min_gain": 0.1, "max_regression": 0.2}}

@@ -161,8 +161,19 @@ def test_an_import_with_an_incumbent_can_be_promoted():
     found = receipt(with_incumbent())
     assert (found.decision.decision, [g.status for g in found.gates]) == (
         "promoted",
-        ["passed"] * 7,
+        ["not applicable"] + ["passed"] * 6,
     )
+    assert found.gates[0].reason == "whether the baseline is as fast as itself was not told"
+
+
+def test_an_import_without_an_incumbent_is_not_promoted_and_says_for_want_of_what():
+    found = receipt(imported())
+    (interval,) = [gate for gate in found.gates if gate.name == "interval"]
+    assert interval.status == "failed"
+    assert interval.reason == (
+        "no second run of the baseline was told, whose interval it has to exceed"
+    )
+    assert found.decision.decision == "rejected"
 
 
 def test_a_judge_that_tells_no_intervals_promotes_nothing():

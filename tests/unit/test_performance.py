@@ -128,3 +128,16 @@ def test_what_is_no_receipt_of_a_run_is_refused(home):
     (home / "receipts/one.json").write_text("{}")
     with pytest.raises(ValueError, match="one.json is no receipt of a measuring run"):
         newest(entries([home / "receipts"]))
+
+
+def test_a_run_of_a_peer_alone_is_no_run_of_a_file_of_kgen(root):
+    lines = (root / "docs/performance.md").read_text().split("### gemv: cublas\n")[1].split("### ")
+    assert "kgen has no file for this problem, `benchmarks/peers/gemv/problem.py`." in lines[0]
+    assert "python -m kgen.measure bench benchmarks/peers/gemv/cublas.py --problem" in lines[0]
+    assert "did not run" not in lines[0] and "kgen's file beside" not in lines[0]
+
+
+def test_a_mean_says_how_many_of_its_shapes_the_fallback_serves(root):
+    text = (root / "docs/performance.md").read_text()
+    means = [line for line in text.splitlines() if line.startswith("- Geometric mean of gqa8")]
+    assert len(means) == 2 and all(", 1 of 3 shapes by the fallback; " in line for line in means)
