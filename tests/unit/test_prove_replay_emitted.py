@@ -43,6 +43,7 @@ FILES = (
     "attention/gqa4_e4m3_interleaved_token_scales",
     "attention/gqa4_bf16_gated",
     "attention/gqa4_bf16_ragged",
+    "attention/gqa8_fp8_page1_ragged",
     "norm/rms_4096",
     "norm/rms_odd",
 )

@@ -21,7 +21,7 @@
 # devices h200; targets sm_90
 # written by kgen 0.1.0 from broad_paged_split_k.yaml
 # spec e0981f181e7858b85c8ff1e8e0e85942d6a14cd927f0dcaf9c40947e9cd0b297
-# templates 10c21eb434a8ae85ed9671b8d70af3f0fa93b4ce8ead072f4107391781e44d00
+# templates a1eb3125d8bc410893d2bba4116553299c71f1b582b5e86b37480fd3dcca1370
 
 import torch
 import triton

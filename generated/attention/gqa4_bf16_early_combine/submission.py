@@ -10,7 +10,7 @@
 # devices h200; targets sm_90
 # written by kgen 0.1.0 from gqa4_bf16_early_combine.yaml
 # spec a9a588e3f643e8ed5133573406a1e81e4a6d702786418b832f26c57111d45c47
-# templates e55f9f6a18944b15a0013ac4670197cd0ff9493f7f05a66db5385dd9cf0c9601
+# templates a4ff23962c876cebb629bcd41288cab91619f811fddbb782a2c981d45ed26520
 
 import torch
 import triton

@@ -10,7 +10,7 @@
 # devices h200; targets sm_90
 # written by kgen 0.1.0 from gqa4_bf16_fixed_chunk.yaml
 # spec 2e1e483e4466e4542ce2328567c0c1af16db7878fdde7795996075291ff2383d
-# templates e55f9f6a18944b15a0013ac4670197cd0ff9493f7f05a66db5385dd9cf0c9601
+# templates a4ff23962c876cebb629bcd41288cab91619f811fddbb782a2c981d45ed26520
 
 import torch
 import triton

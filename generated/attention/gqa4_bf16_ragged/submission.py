@@ -11,7 +11,7 @@
 # devices h200; targets sm_90
 # written by kgen 0.1.0 from gqa4_bf16_ragged.yaml
 # spec 41e2112517b5b5622978b013cf0e70c2485daa340131f457b0616b38aa41c269
-# templates 10c21eb434a8ae85ed9671b8d70af3f0fa93b4ce8ead072f4107391781e44d00
+# templates a1eb3125d8bc410893d2bba4116553299c71f1b582b5e86b37480fd3dcca1370
 
 import torch
 import triton

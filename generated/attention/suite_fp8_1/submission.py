@@ -18,7 +18,7 @@
 # devices h200; targets sm_90
 # written by kgen 0.1.0 from suite_fp8_1.yaml
 # spec 0418fe3bad1c6251dc6ed1e9360fe97f3c78f515295b5df1b81e5c1c46f4886d
-# templates 10c21eb434a8ae85ed9671b8d70af3f0fa93b4ce8ead072f4107391781e44d00
+# templates a1eb3125d8bc410893d2bba4116553299c71f1b582b5e86b37480fd3dcca1370
 
 import torch
 import triton

@@ -14,7 +14,7 @@
 # devices h200; targets sm_90
 # written by kgen 0.1.0 from suite_fp8_8.yaml
 # spec 20ca49ecfeeae9e53be83d08afd126ed2eaaceec157bb46f02b4de9aa5953174
-# templates 10c21eb434a8ae85ed9671b8d70af3f0fa93b4ce8ead072f4107391781e44d00
+# templates a1eb3125d8bc410893d2bba4116553299c71f1b582b5e86b37480fd3dcca1370
 
 import torch
 import triton

@@ -10,6 +10,7 @@ from kgen.prove.coordinates import coordinates
 from kgen.prove.facts import Launch, TensorFacts
 from kgen.prove.obligations.engine import Engine
 from kgen.prove.obligations.model import Obligation, Suspicion
+from kgen.prove.obligations.rowwise import before_the_next
 from kgen.prove.reader import Access, Reading
 
 SUBJECT = "bounds"
@@ -82,7 +83,8 @@ def _decided(
         return Status.UNKNOWN, reason, None
     steps, ranges = 0, []
     for dim, coordinate, extent in zip(tensor.dims, place, tensor.extents):
-        verdict = engine.decide(_within(coordinate, extent), *reached(access))
+        on_the_way = before_the_next(engine, coordinate, reached(access))
+        verdict = engine.decide(_within(coordinate, extent), *reached(access), *on_the_way)
         if verdict.status is not Status.PROVED:
             range_ = f"from 0 to {engine.text(extent)} - 1"
             evidence = f"{dim} = {engine.text(coordinate)} has to be {range_}: {verdict.text}"

@@ -1,4 +1,8 @@
-"""Scratch is read as it was written: every element exactly once, so that no part of a sum is lost or counted twice."""
+"""Scratch is read as it was written: every element exactly once, so that no part of a sum is lost or counted twice.
+
+Integers that are known where they are loaded, as those of a schedule, may be read by anyone: what they are is part of what
+is proved of whatever depends on them.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +15,10 @@ from kgen.prove.obligations.engine import Engine
 from kgen.prove.obligations.model import Obligation
 from kgen.prove.obligations.once import check_demand, tell, whole
 from kgen.prove.obligations.place import Place, demands_of
+from kgen.prove.obligations.rowwise import compared
 from kgen.prove.obligations.statements import as_one
 from kgen.prove.obligations.tickets import entered
+from kgen.prove.obligations.unrolled import unrolled
 
 SUBJECT = "exactly once"
 
@@ -25,7 +31,12 @@ def consumed(
         tensor = engine.world.tensors[store.access.tensor]
         says = f"what is stored to {tensor.name} is read exactly once"
         readers = [load for load in loads if load.number >= store.number]
-        status, evidence, line = _read(engine, store, readers)
+        if readers and all(load.access.followed for load in readers):
+            says = f"what is stored to {tensor.name} is known wherever it is read"
+            status, line = Status.PROVED, store.access.line
+            evidence = f"its value is followed, by {len(readers)} loads"
+        else:
+            status, evidence, line = _read(engine, store, readers)
         yield Obligation(
             *(launcher, store.launch.function, SUBJECT, says, status, evidence, line, tensor.name),
             shown_by=("consumed wrongly",),
@@ -46,6 +57,7 @@ def _read(engine: Engine, store: Place, loads: Sequence[Place]) -> tuple[Status,
 
 def _every(engine: Engine, store: Place, load: Place) -> None:
     """Each element that is stored is loaded by some program. Raises NotDigits."""
+    store = unrolled(engine, store)
     written, read = located(engine, store.access), located(engine, load.access)
     if written is None or read is None:
         raise NotDigits("the coordinates are not known")
@@ -54,8 +66,10 @@ def _every(engine: Engine, store: Place, load: Place) -> None:
     demands = demands_of(engine, load, {*dropped, *repeated})
     digits = Digits(engine, demands, reached(load.access))
     digits.facts += reached(store.access)
+    given = reached(load.access), reached(store.access)
     for name, own, wanted in zip(engine.world.tensors[load.access.tensor].dims, read, written):
-        digits.equal(name, own, wanted)
+        for part in compared(engine, name, own, wanted, given):
+            digits.equal(*part)
     if load.number == store.number:
         _same_group(engine, digits, load, dropped)
     for variable in digits.missing:

@@ -82,7 +82,7 @@ class Digits:
     """Finds the variables of a program from its coordinates, one coordinate after the other.
 
     `unknown` are the variables to be found; `given` holds where the program touches memory. What is found lies in
-    `values`, as polynomials over fresh digits; `facts` are all that is known of these.
+    `values`, as polynomials over fresh digits; `facts` are all that is known of these, and `hints` follow from them.
     """
 
     def __init__(self, engine: Engine, unknown: Iterable[int], given: Sequence[Formula]):
@@ -93,6 +93,7 @@ class Digits:
         self._count = 0
         self.values: dict[int, Poly] = {}
         self.facts: list[Formula] = []
+        self.hints: list[Formula] = []
 
     @property
     def missing(self) -> list[int]:
@@ -234,11 +235,23 @@ class Digits:
 
     def proves(self, goal: Formula) -> bool:
         """Whether `goal` holds for all values of the digits."""
-        return self._engine.proves(goal, *self.facts)
+        engine = self._engine
+        if self.hints and (
+            engine.soon_proves(goal, *self.facts)
+            or engine.soon_proves(goal, *self.facts, *self.hints)
+        ):
+            return True
+        return engine.proves(goal, *self.facts)
 
     def at(self, formula: Formula) -> Formula:
         """A condition of the program, at what was found."""
         return substitute_formula(self._space, formula, self.values)
+
+    def learn(self, steps: Iterable[Formula]) -> None:
+        """Adds to the hints what can be proved of conditions of the program, at what was found."""
+        for step in map(self.at, steps):
+            if self._engine.soon_proves(step, *self.facts):
+                self.hints.append(step)
 
     # Taking apart.
 

@@ -24,6 +24,7 @@ from kgen.algebra import (
 from kgen.algebra.formula import polynomials
 from kgen.algebra.definitions import Fixed, Free
 from kgen.prove.facts import Fact, World
+from kgen.prove.obligations.rows import Rows
 
 STEPS = 1500
 TRIES = 60
@@ -44,7 +45,8 @@ class Engine:
     """Decides statements in the space of one world.
 
     `certificates` has every proof that was found, `used` those proofs in the order in which they were asked for,
-    `lemmas` what was proved on the way, for the use of later proofs.
+    `lemmas` what was proved on the way, for the use of later proofs. `rows` knows of sums and counts of lanes what no
+    polynomial says.
     """
 
     world: World
@@ -58,6 +60,7 @@ class Engine:
     """What the launcher computed: to a kernel these are numbers with bounds, most of the time."""
 
     def __post_init__(self) -> None:
+        self.rows = Rows(self.space, self.soon_proves)
         everything = range(len(self.space))
         self._computed = frozenset(v for v in everything if not self._is_given(v))
 
@@ -96,6 +99,10 @@ class Engine:
     def never(self, *given: Formula) -> bool:
         """Whether a short search shows that `given` holds nowhere: what is promised may leave a statement nothing to do."""
         return self.proves(FALSE, *given, steps=IDLE)
+
+    def soon_proves(self, goal: Formula, *given: Formula) -> bool:
+        """Whether a search of middling length finds a proof; for what may well be false, and spends no effort then."""
+        return self.proves(goal, *given, steps=MIDDLE)
 
     def lemma(self, formula: Formula, *given: Formula, steps: int) -> bool:
         """Tries to prove something that later proofs may use wherever they speak of its variables.
@@ -175,12 +182,13 @@ class Engine:
     def relevant(self, goal: Formula, premise: Formula) -> Formula:
         """The facts and lemmas that speak of what the goal and its premise depend on."""
         polys = (*polynomials(goal), *polynomials(premise))
-        known = frozenset(self.space.closure(map(self.space.concrete, polys)))
+        known = set(self.space.closure(map(self.space.concrete, polys)))
+        rows = tuple(self.rows.facts(known))
         every = (*self.lemmas, *self.world.facts)
-        return conjunction(*(fact.formula for fact in every if _matters(fact, known)))
+        return conjunction(*rows, *(fact.formula for fact in every if _matters(fact, known)))
 
 
-def _matters(fact: Fact, known: frozenset[int]) -> bool:
+def _matters(fact: Fact, known: set[int]) -> bool:
     if fact.about:
         return not fact.about.isdisjoint(known)
     return all(poly.variables <= known for poly in polynomials(fact.formula))

@@ -11,7 +11,9 @@ from kgen.prove.obligations.engine import Engine
 from kgen.prove.obligations.model import Obligation
 from kgen.prove.obligations.once import check_demand
 from kgen.prove.obligations.place import Place, demands_of
+from kgen.prove.obligations.rowwise import before_the_next, compared
 from kgen.prove.obligations.tickets import Ticket, entered
+from kgen.prove.obligations.unrolled import unrolled
 
 SUBJECT = "initialised"
 
@@ -53,6 +55,7 @@ def _found(engine: Engine, load: Place, stores: Sequence[Place]) -> tuple[Status
 
 def _written(engine: Engine, load: Place, store: Place) -> None:
     """Some program stores each element that `load` reads, before that. Raises NotDigits."""
+    store = unrolled(engine, store)
     ticket = None if store.number < load.number else _ticket_between(load, store)
     read, written = located(engine, load.access), located(engine, store.access)
     if read is None or written is None:
@@ -62,8 +65,11 @@ def _written(engine: Engine, load: Place, store: Place) -> None:
     digits = Digits(engine, demands, reached(store.access))
     digits.facts += reached(load.access)
     dims = engine.world.tensors[load.access.tensor].dims
+    given = reached(store.access), reached(load.access)
     for name, own, wanted in zip(dims, written, read):
-        digits.equal(name, own, wanted)
+        digits.hints += before_the_next(engine, wanted, reached(load.access))
+        for part in compared(engine, name, own, wanted, given):
+            digits.equal(*part)
     if ticket is not None:
         _same_group(engine, digits, store, ticket)
     for variable in digits.missing:

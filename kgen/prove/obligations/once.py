@@ -28,8 +28,10 @@ from kgen.prove.obligations.digits import Digits, NotDigits
 from kgen.prove.obligations.engine import Engine
 from kgen.prove.obligations.model import Obligation
 from kgen.prove.obligations.place import Place, demands_of
+from kgen.prove.obligations.rowwise import before_the_next, in_row
 from kgen.prove.obligations.statements import as_one
 from kgen.prove.obligations.tickets import entered
+from kgen.prove.obligations.unrolled import unrolled
 
 SUBJECT = "exactly once"
 WRITTEN_TWICE = ("written twice",)
@@ -103,9 +105,11 @@ def tell(engine: Engine, digits: Digits, place: Place) -> None:
     """The digits of every coordinate, each of which stays within its dimension: other coordinates, other elements."""
     tensor = engine.world.tensors[place.access.tensor]
     for name, poly, extent in zip(tensor.dims, _located(engine, place), tensor.extents):
-        if not engine.proves(conjunction(ge(poly, 0), lt(poly, extent)), *reached(place.access)):
+        given = (*reached(place.access), *before_the_next(engine, poly, reached(place.access)))
+        within = conjunction(ge(poly, 0), lt(poly, extent))
+        if not engine.proves(within, *given):
             raise NotDigits(f"{name} = {engine.text(poly)} may lie outside of its dimension")
-        where = _slot(engine, place, poly)
+        where = _slot(engine, place, poly) or _rowwise(engine, poly, extent, (within, *given))
         if where is None:
             digits.any(name, poly, Poly.of(0), extent)
         for inner, size in where or ():
@@ -128,12 +132,28 @@ def _slot(engine: Engine, place: Place, poly: Poly) -> list[tuple[Poly, Poly]] |
     return list(zip(where, table.extents))
 
 
+def _rowwise(
+    engine: Engine, poly: Poly, extent: Poly, given: Sequence[Formula]
+) -> list[tuple[Poly, Poly]] | None:
+    """For a place in rows that is no variable itself, its row and where it is in there, if both are below the extent."""
+    if len(poly.variables) == 1 and poly == Poly.variable(*poly.variables):
+        return None
+    found = in_row(engine, poly, given)
+    if found is None:
+        return None
+    parts = (found.row, found.inside)
+    if not all(engine.soon_proves(conjunction(ge(p, 0), lt(p, extent)), *given) for p in parts):
+        return None
+    return [(part, extent) for part in parts]
+
+
 def all_read(
     engine: Engine, launcher: str, reads: Reads, found: Sequence[Place]
 ) -> Iterator[Obligation]:
     """Every element that a family declares is read exactly once, and no other: by all statements together, or in several
     passes by each.
     """
+    found = [unrolled(engine, place) for place in found]
     together = _read_once(engine, launcher, reads, found)
     if together.status is Status.PROVED or not reads.passes or len(found) < 2:
         yield together
@@ -215,6 +235,7 @@ def one_to_one(
             digits.each_of(place.programs[one.dim], one.count)
     for variable in digits.missing:
         digits.only_zero(variable)
+    digits.learn(place.steps)
     for variable, demand in demands.items():
         check_demand(
             engine,

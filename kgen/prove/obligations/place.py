@@ -16,7 +16,8 @@ from kgen.prove.reader import Access, Reading
 class Place:
     """An access with the launch that makes it, the number of that launch, its program ids by name, and its tickets.
 
-    `statements` has the variable that tells statements apart where one access stands for several, and its range.
+    `statements` has the variable that tells statements apart where one access stands for several, and its range. `steps`
+    are worth a proof of their own on the way to what is harder.
     """
 
     access: Access
@@ -25,6 +26,7 @@ class Place:
     programs: Mapping[str, Poly]
     tickets: Sequence[Ticket] = ()
     statements: Mapping[int, Formula] = field(default_factory=dict)
+    steps: Sequence[Formula] = ()
 
 
 def places(

@@ -69,7 +69,7 @@ def _numbered(engine: Engine, order: Sequence[Place], offset: Poly, step: Poly) 
     mask = masks.pop() if len(masks) == 1 else conjunction(*each)
     offset, mask = offset + step * number, conjunction(within, mask)
     access = replace(first.access, offset=offset, mask=mask)
-    return replace(first, access=access, statements={index: within})
+    return replace(first, access=access, statements={**first.statements, index: within})
 
 
 def _one_at_a_time(engine: Engine, found: Sequence[Place]) -> Place | None:

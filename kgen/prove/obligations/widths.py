@@ -15,6 +15,7 @@ from kgen.prove.facts import Launch
 from kgen.prove.obligations.bounds import inside, reached
 from kgen.prove.obligations.engine import Engine
 from kgen.prove.obligations.model import Obligation, Suspicion
+from kgen.prove.obligations.unrolled import proved_by_rows
 from kgen.prove.reader import Access, Need, Reading
 from kgen.prove.ttir import Operation
 
@@ -40,7 +41,7 @@ def widths(
         control = any(index in access.control_needs for access in reading.accesses)
         users = [access for access in reading.accesses if index in access.needs]
         if control or users:
-            status, evidence, open_ = _decided(engine, need, users, control)
+            status, evidence, open_ = _decided(engine, launch, reading, need, users, control)
             programs, line = tuple(reading.programs.values()), need.operation.line
             suspicion = None
             if open_ is not None and open_.point is not None:
@@ -64,12 +65,19 @@ def _thing(operation: Operation) -> str:
 
 
 def _decided(
-    engine: Engine, need: Need, users: list[Access], control: bool
+    engine: Engine,
+    launch: Launch,
+    reading: Reading,
+    need: Need,
+    users: list[Access],
+    control: bool,
 ) -> tuple[Status, str, Verdict | None]:
     places = [(need.path,)] if control else [_place(engine, access, need) for access in users]
     steps = 0
     for place in places:
-        verdict = engine.decide(need.formula, *place)
+        verdict = proved_by_rows(engine, launch, reading.programs, need.formula, place)
+        if verdict is None:
+            verdict = engine.decide(need.formula, *place)
         if verdict.status is not Status.PROVED:
             what = (
                 "the value decides a mask, a branch or a loop"

@@ -89,6 +89,9 @@ def _division(remainder: bool, unsigned: bool, up: bool = False) -> Handler:
             # what is known of a quotient rests on this, so it is proved once, here
             if reader.certain(ge(left.poly, 0)) and reader.certain(ge(right.poly, 1)):
                 reader.certain(ge(poly, 0))
+                most = reader.space.interval(left.poly).high
+                if most is not None and reader.space.interval(poly).high is None:
+                    reader.certain(le(poly, most))
         return Integer(poly, operation.result_types[0].shape, left.bits, needs)
 
     return handler

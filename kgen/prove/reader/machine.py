@@ -258,8 +258,11 @@ class Reader:
     def sure(self, condition: Condition) -> bool:
         """Whether a short search proves the condition here, with everything that its own meaning depends on."""
         needs = condition.needs | self.control_needs()
-        formulas = [self._need_list[number].formula for number in sorted(needs)]
-        return all(map(self.certain, (*formulas, condition.formula)))
+        return self.meant(needs) and self.certain(condition.formula)
+
+    def meant(self, needs: Needs) -> bool:
+        """Whether short searches prove all of the needs here, so that what has them is what it says."""
+        return all(self.certain(self._need_list[number].formula) for number in sorted(needs))
 
     def fits(self, operation: Operation, poly: Poly, bits: int) -> Needs:
         """That an integer type holds the value."""
@@ -293,6 +296,7 @@ class Reader:
         mask: Condition | None,
         value: Value | None = None,
         result: Value | None = None,
+        followed: bool = False,
     ) -> None:
         """A memory access, or an obstacle where the pointer is not known."""
         if not isinstance(pointer, Pointer):
@@ -316,6 +320,7 @@ class Reader:
                 control_needs=self.control_needs() | (NONE if mask is None else mask.needs),
                 value=value,
                 result=result,
+                followed=followed,
                 order=len(self._events),
             )
         )

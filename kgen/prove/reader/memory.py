@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from kgen.algebra import TRUE
+from kgen.algebra import TRUE, Poly
 from kgen.prove.coordinates import coordinates
 from kgen.prove.reader.machine import Handler, Reader
 from kgen.prove.reader.values import NONE, Condition, Integer, Lost, Pointer, Value, needs_of
@@ -66,8 +66,15 @@ def load(reader: Reader, operation: Operation, pointer: Value, *rest: Value) -> 
     other = rest[1] if len(rest) > 1 else None
     mask = _mask(reader, operation, mask)
     result = _loaded(reader, operation, pointer, mask, other)
-    reader.access("load", operation, pointer, mask, result=result)
+    followed = isinstance(result, Integer) and result.poly != _unfollowed(reader, operation)
+    reader.access("load", operation, pointer, mask, result=result, followed=followed)
     return result
+
+
+def _unfollowed(reader: Reader, operation: Operation) -> Poly | None:
+    """What an integer is of which nothing is known but that this load gives it."""
+    value = reader.unknown(operation, operation.operand_types[0].pointee())
+    return value.poly if isinstance(value, Integer) else None
 
 
 def _mask(reader: Reader, operation: Operation, mask: Value | None) -> Condition | None:

@@ -24,7 +24,8 @@ class Access:
     """A load, store or atomic operation, where `path` holds and, lane by lane, `mask`.
 
     `offset` counts elements of type `element` from the tensor's first. `value` is what is stored, or added, `result`
-    what a load or an atomic operation gives. `order` is the position among all events of the kernel.
+    what a load or an atomic operation gives. A load is `followed` if more is known of its result than where it is
+    loaded. `order` is the position among all events of the kernel.
     """
 
     kind: Literal["load", "store", "atomic"]
@@ -41,6 +42,7 @@ class Access:
     value: Value | None
     result: Value | None
     order: int
+    followed: bool = False
 
     @property
     def line(self) -> int:

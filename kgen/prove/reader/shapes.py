@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from kgen.algebra import Interval, Poly, substitute, substitute_formula
 from kgen.prove.reader.machine import Handler, Reader, signed
+from kgen.prove.reader.sums import note_sum
 from kgen.prove.reader.values import Condition, Integer, Pointer, Shape, Value
 from kgen.prove.ttir import Operation
 
@@ -121,7 +122,8 @@ def rearranged(reader: Reader, operation: Operation, *values: Value) -> Sequence
 def reduce(reader: Reader, operation: Operation, *values: Value) -> Sequence[Value]:
     """`tt.reduce`, `tt.scan`: integers stay between bounds; what is picked of several stays one of them.
 
-    A reduction that returns an index with a value (an argmax) gives one of the indices.
+    A reduction that returns an index with a value (an argmax) gives one of the indices. Of a running sum and of a count
+    more is known (`kgen.prove.reader.sums`).
     """
     (body,) = operation.regions
     (block,) = body
@@ -134,7 +136,10 @@ def reduce(reader: Reader, operation: Operation, *values: Value) -> Sequence[Val
             size = value.shape[axis]
             bounds = _reduced(reader.space.interval(value.poly), inner, size, signed(value.bits))
             needs = value.needs
-        found.append(reader.unknown(operation, kind, n, bounds, needs))
+        made = reader.unknown(operation, kind, n, bounds, needs)
+        if inner == {"arith.addi"} and isinstance(value, Integer) and isinstance(made, Integer):
+            note_sum(reader, operation, value, made)
+        found.append(made)
     return found
 
 

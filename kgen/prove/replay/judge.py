@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from kgen.prove.replay.host import HostTensor, capture
+from kgen.prove.replay.memory import Memory
 from kgen.prove.replay.model import Instance, Launch, Program, Reads, Unsupported
 from kgen.prove.replay.report import Finding, Report, findings_of
 from kgen.prove.replay.run import run_grid, run_program
@@ -156,10 +157,16 @@ def _findings(source: str, scene: Scene, instance: Instance) -> Iterator[Finding
 
 
 def _at_corners(source: str, instance: Instance) -> Iterator[Finding]:
-    """What programs at the corners of each grid do wrong, whatever others write."""
+    """What programs at the corners of each grid do wrong, whatever others write, but for launches of one program, such as
+    one that makes a schedule: what these leave is there for later ones.
+    """
     for number, launch in enumerate(instance.launches):
         for program in corners(launch):
-            trace = run_program(source, instance, launch, program)
+            memory = Memory(instance.tensors)
+            for before in instance.launches[:number]:
+                if before.grid == (1, 1, 1):
+                    run_program(source, instance, before, (0, 0, 0), memory=memory)
+            trace = run_program(source, instance, launch, program, memory=memory)
             for finding in findings_of(instance, number, trace):
                 if finding.kind != "uninitialised":
                     yield finding

@@ -14,7 +14,7 @@ import numpy as np
 
 from kgen.prove.replay.host import HostTensor, contiguous
 from kgen.prove.replay.judge import Scene
-from kgen.prove.replay.model import Instance, Reads
+from kgen.prove.replay.model import Instance, Launch, Pointer, Reads
 
 _TYPES = {
     **{"bf16": "bf16", "fp16": "fp16", "fp32": "fp32", "int32": "i32"},
@@ -79,10 +79,16 @@ def attention_scene(
     oldest = [_oldest(length, own, window) for length, own in zip(live, tokens)]
 
     def reads(instance: Instance) -> tuple[Reads, ...]:
+        number = next(n for n, one in enumerate(instance.launches) if _touches(one, caches))
+        tiles = instance.launches[number].grid[1] // sizes["HK"]
+        keys = {name: _Keys(table, live, oldest, cache, tiles) for name, cache in caches.items()}
+        if number > 0:
+            # a launch before it divides the keys of all requests: the programs of a head read these
+            return tuple(
+                Reads(name, number, (1,), own.of_all, own.name(name)) for name, own in keys.items()
+            )
         # a launch of its own combines parts; without one, every tile of rows reads all keys
         per = (0, 1) if len(instance.launches) > 1 else (0, 1, 2)
-        tiles = instance.launches[0].grid[1] // sizes["HK"]
-        keys = {name: _Keys(table, live, oldest, cache, tiles) for name, cache in caches.items()}
         return tuple(
             Reads(name, 0, per, own.elements, own.name(name)) for name, own in keys.items()
         )
@@ -228,6 +234,11 @@ class _Keys:
         places = np.broadcast_arrays(*(at[name] for name in self._cache))
         return np.ravel_multi_index(places, tuple(self._cache.values())).reshape(-1)
 
+    def of_all(self, group: tuple[int, ...]) -> np.ndarray:
+        """The elements that the programs of (head,) read, for all requests."""
+        requests = range(len(self._live))
+        return np.concatenate([self.elements((request, *group)) for request in requests])
+
     def name(self, tensor: str) -> Callable[[tuple[int, ...], int], str]:
         """How people call an element: by request and key where it is one of a request's."""
 
@@ -235,15 +246,27 @@ class _Keys:
             places = np.unravel_index(element, tuple(self._cache.values()))
             at = {name: int(place) for name, place in zip(self._cache, places)}
             where = f"{tensor}[{', '.join(f'{name}={place}' for name, place in at.items())}]"
-            request = group[0]
             page = at["page"] if "page" in at else at["b"]
-            found = np.flatnonzero(self._table[request] == page)
-            if not found.size:
-                return f"{where}, no key of request {request},"
-            key = int(found[0]) * self._cache["slot"] + at["slot"]
-            return f"{where}, key {key} of request {request} (length {self._live[request]}),"
+            requests = group[:1] if len(group) > 1 else range(len(self._live))
+            for request in requests:
+                found = np.flatnonzero(self._table[request] == page)
+                if found.size:
+                    key = int(found[0]) * self._cache["slot"] + at["slot"]
+                    of = f"request {request} (length {self._live[request]})"
+                    return f"{where}, key {key} of {of},"
+            return f"{where}, no key of {_which(requests)},"
 
         return describe
+
+
+def _which(requests: Iterable[int]) -> str:
+    one, *others = requests
+    return "any request" if others else f"request {one}"
+
+
+def _touches(launch: Launch, tensors: Iterable[str]) -> bool:
+    given = launch.arguments.values()
+    return any(isinstance(one, Pointer) and one.tensor in tensors for one in given)
 
 
 def _oldest(live: int, queries: int, window: int | None) -> int:
