@@ -148,6 +148,7 @@ def test_equal_counts_give_what_batched_queries_give(rendered):
     wanted = attention.expected(batched, case, same)
     for name in ("out", "lse"):
         assert torch.equal(found[name].values, wanted[name].values.flatten(0, 1))
+        assert torch.equal(found[name].absolute, wanted[name].absolute.flatten(0, 1))
     case, alone = _call(ragged, [3], [20])
     alone = {**arguments, "q": arguments["q"][:3], "block_table": arguments["block_table"][:1]}
     one = attention.expected(ragged, case, alone)

@@ -559,16 +559,18 @@ def expected(
 
 
 def _rounding_of_parts(problem: Mapping[str, Any], case: Case, shape: Shape) -> torch.Tensor:
-    """What rounded parts may add to an output's error, over sqrt(sum p^2 v^2), [B, 1, 1, 1] in fp64.
+    """What rounded parts may add to an output's error, over sqrt(sum p^2 v^2), [tokens of q, 1, 1] in fp64.
 
     Each is off by at most half a unit of its own size, all of them by half a unit of sum p |v|, and that is at most
     sqrt(sum p^2 v^2) times the root of the number of keys.
     """
     own = [one["parameters"] for one in problem["regimes"] if one["name"] == case.regime]
     kept = own[0].get("PARTIALS", "fp32") if own else "fp32"
-    keys = [shape.live(request) - shape.first(request) for request in range(shape.requests)]
-    half = ROUNDOFF[kept] / 2 if kept != "fp32" else 0.0
-    return half * torch.tensor(keys, dtype=torch.float64).clamp(min=0).sqrt().view(-1, 1, 1, 1)
+    found = torch.zeros((*shape.rows(), 1, 1), dtype=torch.float64)
+    for request, token in shape.each_token() if kept != "fp32" else ():
+        keys = max(shape.live(request) - shape.first(request), 0)
+        found[shape.row(request, token)] = ROUNDOFF[kept] / 2 * math.sqrt(keys)
+    return found
 
 
 def _scale_of_rows(

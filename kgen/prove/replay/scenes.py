@@ -310,8 +310,9 @@ def _attention_at(problem: Mapping[str, Any], count: int, window: int | None) ->
     if window is not None and most < window + part:
         calls.append((window + part + count, (window + part + count,)))
     found = [attention_scene(problem, axes(len(lens), room), lens) for room, lens in calls]
-    # rows that start at no multiple of 16 elements: the conservative kernel
-    found.append(attention_scene(problem, axes(2, most), (tile + 1, count), gap=1))
+    if not problem["regimes"][-1]["aligned"]:
+        # rows that start at no multiple of 16 elements: the conservative kernel
+        found.append(attention_scene(problem, axes(2, most), (tile + 1, count), gap=1))
     for gap in _HUGE_GAPS:
         found.append(attention_corners(problem, axes(64, most), tile + 1, gap=gap))
     if problem["outside"] == "fallback":
