@@ -28,7 +28,6 @@ class Figures:
     another branch is not `launched`.
     """
 
-    launched: bool
     programs: int
     bytes: int
     operations: int
@@ -38,6 +37,7 @@ class Figures:
     shared_bytes: int
     warps: int
     stages: int
+    launched: bool
 
 
 class Declared:
@@ -71,9 +71,7 @@ class Declared:
             operands = [
                 max(m * k, k * n) for m, n, k in (map(number, product) for product in products)
             ]
-            wanted = only is None or bool(number(only))
             return Figures(
-                launched=wanted and not (unless and number(unless)),
                 programs=math.prod(map(number, kernel.grid.values())),
                 bytes=number(kernel.bytes),
                 operations=number(kernel.operations),
@@ -83,6 +81,7 @@ class Declared:
                 shared_bytes=number(kernel.shared),
                 warps=number(kernel.launch.num_warps),
                 stages=number(kernel.launch.num_stages),
+                launched=not (only and not number(only)) and not (unless and number(unless)),
             )
 
         return ByKeys(keys_of(self._variant, map(expression, texts)), self._first, compute)

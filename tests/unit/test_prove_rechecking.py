@@ -43,7 +43,7 @@ def document() -> dict[str, Any]:
         "promises": ["ids are pages"],
     }
     spec = SimpleNamespace(document=SimpleNamespace(name="small"), sha256="5" * 64)
-    proof = SimpleNamespace(host=obligations, kernels=())
+    proof = SimpleNamespace(host=obligations, kernels=(), idle_masks=lambda: ())
     return evidence_of(spec, MANIFEST, FILE, "3.7.1", record, proof)
 
 
