@@ -20,14 +20,16 @@ from kgen.tune.regimes import AxisValues, Piece, assumed, pieces, point, widened
 
 @dataclass(frozen=True)
 class Split:
-    """A regime that is cut: `axes` of each measured shape, `settings` of each piece's candidate by core. A piece whose
-    candidate is the `fallback`'s own is left to the fallback. `ends` are those of the axis, where they are fixed.
+    """A regime that is cut: `axes` of each measured shape, `settings` of each piece's candidate by core, and the `trials`
+    that measured it. A piece whose candidate is the `fallback`'s own is left to the fallback. `ends` are those of the
+    axis, where they are fixed.
     """
 
     regime: str
     axes: Mapping[str, AxisValues]
     cut: tuple[Piece, ...]
     settings: Mapping[Core, Settings]
+    trials: Mapping[Core, Sequence[str]]
     fallback: Settings | None
     ends: tuple[int | None, int | None]
 
@@ -56,6 +58,7 @@ class Split:
                 "measured": [one.least, one.largest],
                 "fallback": one not in self.kept(),
                 "settings": dict(self.settings[one.core]),
+                "trials": list(self.trials[one.core]),
             }
             for one in self.cut
         ]
@@ -81,7 +84,20 @@ def split(
         return None
     entries = {(row.entry.core, row.entry.signature): row.entry for row in found.overall}
     settings = {one.core: entries[one.core].settings for one in cut}
-    return Split(found.regime, axes, cut, settings, fallback, _ends(domains[cut[0].axis]))
+    trials = {one.core: _trials(found, axes, one) for one in cut}
+    return Split(found.regime, axes, cut, settings, trials, fallback, _ends(domains[cut[0].axis]))
+
+
+def _trials(found: Concluded, axes: Mapping[str, AxisValues], piece: Piece) -> tuple[str, ...]:
+    """The trials of a piece's candidate at the shapes of the piece."""
+    return tuple(
+        one
+        for shape, rows in found.shapes.items()
+        if piece.least <= axes[shape][piece.axis] <= piece.largest
+        for row in rows
+        if (row.entry.core, row.entry.signature) == piece.core
+        for one in row.ids
+    )
 
 
 def _ends(domain: Mapping[str, Any]) -> tuple[int | None, int | None]:
@@ -115,7 +131,10 @@ def split_changes(
         yield Put(("regimes", index, "when"), _condition(regime.when, one, piece))
         yield from resettled(index, present, one.settings[piece.core])
         measured = f"{piece.axis} {piece.least} to {piece.largest} measured on {where.device}"
-        yield Note(("regimes", index), f"tuned: core {piece.core[0][:12]}, {measured}", NOTED)
+        trials = one.trials[piece.core]
+        more = f" and {len(trials) - 1} more" if len(trials) > 1 else ""
+        rests = f"trial {trials[-1][:12]}{more}, core {piece.core[0][:12]}"
+        yield Note(("regimes", index), f"tuned: {rests}, {measured}", NOTED)
 
 
 def undispatched(one: Split, text: str, manifest: Mapping[str, Any]) -> str:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import sqlite3
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -166,6 +168,11 @@ def test_a_regime_is_cut_where_no_candidate_is_best_at_all_shapes(kgen, spec, me
     ]
     notes = [line for line in spec.read_text().splitlines(True) if "# tuned: " in line]
     assert notes[0].endswith("T 1 to 64 measured on a GPU\n")
+    with closing(Store(path, create=False)) as store:
+        known = {id[:12]: key.core[:12] for key, one in store.results().items() for id in one.ids}
+    for note in notes:
+        trial, core = re.search(r"trial (\w+)(?: and \d+ more)?, core (\w+), ", note).groups()
+        assert known[trial] == core
     first = BEFORE.replace("name: rows", "name: rows_t64").replace("   # by hand", "")
     first = first.replace("65536", "65536 and T <= 64").replace("warps: 8", "warps: 4")
     second = BEFORE.replace("warps: 8", "warps: 16")
