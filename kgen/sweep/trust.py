@@ -78,19 +78,24 @@ def trusted(
     if not counted:
         return Trust(template.variant.variant, False, _why_none(own, today))
     if missed:
-        one = missed[0]
-        where = f"the measured best of {one.candidates} was number {one.place} at {one.shape}"
-        return Trust(template.variant.variant, False, f"{where}, receipt {one.receipt}")
+        return Trust(template.variant.variant, False, _seen(missed[0]))
     receipts = len({one.receipt for one in counted})
     why = f"the measured best lay in the top 10 % at {len(counted)} shapes of {receipts} receipts"
     return Trust(template.variant.variant, True, why)
+
+
+def _seen(one: Confirmation) -> str:
+    where = f"the measured best of {one.candidates} was number {one.place} at {one.shape}"
+    return f"{where}, receipt {one.receipt}"
 
 
 def _why_none(own: Sequence[Confirmation], today: Sequence[Confirmation]) -> str:
     if not own:
         return "nothing was measured"
     if not today:
-        return "the model or the variant has changed since it was measured"
+        changed = "the model or the variant has changed since it was measured"
+        missed = [one for one in own if one.place > TOP * one.candidates]
+        return f"{changed}; before that {_seen(missed[0])}" if missed else changed
     return f"measured runs are of fewer than {LEAST} candidates, or the model was fitted to them"
 
 
