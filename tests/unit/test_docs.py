@@ -152,3 +152,10 @@ def test_the_gates_that_are_documented_are_those_that_are_judged():
     table = re.search(r"^\| gate \| passes when \|\n\|-+\|-+\|\n((?:\|.*\n)+)", text, re.MULTILINE)
     documented = re.findall(r"^\| `(\w+)`", table[1], re.MULTILINE)
     assert tuple(documented) == get_args(get_type_hints(Gate)["name"])
+
+
+def test_the_table_of_another_judge_is_of_files_that_are_there(root):
+    text = (root / "docs/prover.md").read_text().split("### Another judge")[1]
+    files = re.findall(r"^\| `(\w+/\w+)` \|(?: \d+ \|){4}$", text, re.MULTILINE)
+    assert len(files) >= 9
+    assert all((root / "generated" / name / "submission.py").is_file() for name in files)
