@@ -75,7 +75,9 @@ class Contents:
 
     `where` is a condition on the tensor's dimensions, by name, and on the family's `values`. `rising` entries are `low`
     first and `high` last, and none is less than the one before it, like the offsets of ragged rows, nor more than `steps`
-    above it, where that is given. Of `distinct` entries no two are equal, like the slots that new tokens go to.
+    above it, where that is given. Of `distinct` entries no two are equal, like the slots that new tokens go to. With
+    `first`, one of these values, the tensor has lists one behind the other: its dimension then counts from there, and
+    what is in no list is not promised.
     """
 
     tensor: str
@@ -85,6 +87,7 @@ class Contents:
     rising: bool = False
     distinct: bool = False
     steps: str | None = None
+    first: str = ""
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,8 @@ def promises(plan: Plan) -> Iterator[str]:
 
 
 def _entries(contents: Contents, accesses: Accesses, dims: list[str]) -> str:
-    said = f"{contents.tensor}[{', '.join(dims)}] is from {contents.low} to {contents.high}"
+    behind = f"{contents.first} + " if contents.first else ""
+    said = f"{contents.tensor}[{behind}{', '.join(dims)}] is from {contents.low} to {contents.high}"
     if contents.rising:
         said += ", the first the least and the last the most, and none less than the one before it"
     if contents.steps:
@@ -33,7 +34,8 @@ def _entries(contents: Contents, accesses: Accesses, dims: list[str]) -> str:
         said += ", no two of them equal"
     if contents.where == "true":
         return said
-    meanings = ", ".join(_meanings(contents.where, accesses))
+    about = contents.where + (f" and 0 <= {contents.first}" if contents.first else "")
+    meanings = ", ".join(dict.fromkeys(_meanings(about, accesses)))
     return f"{said} wherever {contents.where}" + (f", where {meanings}" if meanings else "")
 
 

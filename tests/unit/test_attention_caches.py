@@ -13,6 +13,7 @@ import torch
 from kgen.diagnostics import KgenError
 from kgen.families.attention import problem as attention
 from kgen.plan.build import build
+from kgen.prove.promises import promises
 from kgen.prove.replay.host import capture
 from kgen.prove.replay.run import run_grid
 from kgen.prove.replay.scenes import attention_scene
@@ -21,7 +22,7 @@ from kgen.render.model import Source
 from kgen.spec import load
 
 CONTIGUOUS, PACKED = "gqa4_bf16_contiguous", "gqa4_bf16_packed"
-TOKENS = "gqa4_e4m3_interleaved_token_scales"
+TOKENS, CSR = "gqa4_e4m3_interleaved_token_scales", "gqa4_bf16_csr"
 
 
 @pytest.fixture(scope="module")
@@ -306,3 +307,106 @@ def test_the_work_counts_scales_of_tokens(rendered):
 def test_a_replay_knows_the_scales_of_tokens(rendered, old, new, said):
     found = _replayed(rendered(TOKENS), {"B": 2, "Q": 1, "CAP": 48}, [33, 20], old, new)
     assert any(said in one for one in found), found
+
+
+# ---------------------------------------------------------------- page lists of all requests
+
+
+def test_lists_have_the_shapes_that_flashinfer_gives_them(rendered):
+    text = rendered(CSR).text
+    assert 'check_shape("kv_indptr", kv_indptr, (B + 1,))' in text
+    assert 'check_shape("kv_last_page_len", kv_last_page_len, (B,))' in text
+    assert "    CAP = kv_indices.shape[0] * PAGE\n" in text
+    assert "seq_lens" not in text and "block_table" not in text
+
+
+def test_a_list_of_one_token_pages_needs_no_division(rendered):
+    text = rendered(CSR, "layout.page_size=1").text
+    assert text.count("tl.load(p_kv_indices + b_list + o_n, mask=") == 2
+    assert " // PAGE" not in text.split("def launch")[0]
+
+
+def test_lists_are_rows_of_a_table_one_behind_the_other(rendered):
+    case, arguments = _inputs(rendered(CSR), [20, 0, 3, 32])
+    assert arguments["kv_indptr"].tolist() == [0, 2, 2, 3, 5]
+    # the request without pages says what it likes of its last one
+    assert arguments["kv_last_page_len"].tolist() == [4, -1, 3, 16]
+    listed = arguments["kv_indices"].tolist()
+    assert case.axes["CAP"] == 16 * len(listed) == 16 * 6
+    assert len(set(listed[:5])) == 5 and all(0 < page < case.axes["PAGES"] for page in listed[:5])
+    assert listed[5] == attention.STRANGE_IDS[0]
+
+
+def test_pages_before_the_window_are_strange(rendered):
+    window = ("axes.WINDOW={values: [5]}", "masking.window=WINDOW")
+    problem = rendered(CSR, *window).manifest["problem"]
+    case = attention._case(problem, 2, 1, 5, [40, 3], "plain")
+    generator = torch.Generator().manual_seed(5)
+    listed = attention.inputs(problem, case, generator, torch.device("cpu"))["kv_indices"]
+    assert listed[:2].tolist() == list(attention.STRANGE_IDS)
+    assert (listed[2:4] > 0).all() and (listed[2:4] < case.axes["PAGES"]).all()
+
+
+def test_the_last_page_holds_at_most_a_page(rendered):
+    source = rendered(CSR)
+    case, arguments = _inputs(source, [20, 3], "overlong")
+    assert case.runtime["S"] == [37, -3]
+    assert arguments["kv_indptr"].tolist() == [0, 2, 2]
+    assert arguments["kv_last_page_len"].tolist() == [21, -1]
+    found = attention.expected(source.manifest["problem"], case, arguments)["out"].values
+    assert found[0].abs().sum() > 0 and not found[0].isnan().any() and not found[1].any()
+
+
+def test_lists_give_what_a_table_gives(rendered):
+    table = "interface.args=[q, k_cache, v_cache, block_table, seq_lens]"
+    source, plain = rendered(CSR), rendered(CSR, "layout.table=block_table", table)
+    lengths = [40, 0, 3]
+    case, arguments = _inputs(source, lengths)
+    starts, listed = arguments["kv_indptr"].tolist(), arguments["kv_indices"]
+    rows = torch.zeros((3, 3), dtype=torch.int32)
+    for request in range(3):
+        pages = listed[starts[request] : starts[request + 1]]
+        rows[request, : len(pages)] = pages
+    through = {**arguments, "block_table": rows}
+    other = attention._case(plain.manifest["problem"], 3, 1, None, lengths, "plain")
+    results = [
+        attention.expected(one.manifest["problem"], at, given)["out"].values
+        for one, at, given in ((source, case, arguments), (plain, other, through))
+    ]
+    assert results[0].abs().sum() > 0 and torch.equal(*results)
+
+
+def test_the_work_counts_lists(rendered):
+    table = "interface.args=[q, k_cache, v_cache, block_table, seq_lens]"
+    case, _ = _inputs(rendered(CSR), [40, 0, 3])
+    plain = rendered(CSR, "layout.table=block_table", table).manifest["problem"]
+    other = attention._case(plain, 3, 1, None, [40, 0, 3], "plain")
+    moved = attention.work(rendered(CSR).manifest["problem"], case).bytes
+    assert moved - attention.work(plain, other).bytes == 4 * (4 + 3) - 4 * 3
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("b_list + o_n // PAGE", "b_list + 1 + o_n // PAGE", "out of range"),
+        ("len + i_b)", "len)", "request 2 (length 20), is read 0 times, not 1"),
+        (
+            "b_full * PAGE + b_held",
+            "b_full * PAGE + PAGE",
+            "key 33 of request 0 (length 33), is read 1",
+        ),
+    ],
+)
+def test_a_replay_knows_the_list_of_a_request(rendered, old, new, said):
+    found = _replayed(rendered(CSR), {"B": 3, "Q": 1, "CAP": 48}, [33, 0, 20], old, new)
+    assert any(said in one for one in found), found
+
+
+def test_nothing_is_promised_of_entries_that_no_live_token_needs(root):
+    said = list(promises(build(load(root / f"specs/attention/{CSR}.yaml"))))
+    assert said[0] == "kv_indptr[b] is from 0 to CAP // PAGE"
+    assert said[1] == (
+        "kv_indices[LIST + page] is from 0 to PAGES - 1 wherever 0 <= page * PAGE and page * PAGE"
+        " < LIVE, where LIST = kv_indptr[b], LIVE = max((LIST_END - LIST - 1) * PAGE"
+        " + clamp(LAST, 0, PAGE), 0), LAST = kv_last_page_len[b], LIST_END = kv_indptr[b + 1]"
+    )

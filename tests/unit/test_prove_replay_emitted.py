@@ -44,6 +44,7 @@ FILES = (
     "attention/gqa4_bf16_gated",
     "attention/gqa4_bf16_ragged",
     "attention/gqa8_fp8_page1_ragged",
+    "attention/gqa4_bf16_csr",
     "norm/rms_4096",
     "norm/rms_odd",
 )

@@ -10,7 +10,7 @@
 # devices h200; targets sm_90
 # written by kgen 0.1.0 from gqa40_bf16.yaml
 # spec 7a4bd3aba467c8d6bd29eb761e7f39ef97cf573d951cf4be783def3fe145f56f
-# templates a4ff23962c876cebb629bcd41288cab91619f811fddbb782a2c981d45ed26520
+# templates 7f971d2e0fc6e51b7f44a48096b55a0eab803d5ec9d2288c1facb20eea738ce0
 
 import torch
 import triton

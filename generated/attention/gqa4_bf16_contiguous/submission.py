@@ -12,7 +12,7 @@
 # devices h200; targets sm_90
 # written by kgen 0.1.0 from gqa4_bf16_contiguous.yaml
 # spec cd4658a3bdf7404ce1bc875f81b4579ec53d3ea0dfbfe2bef0dd79fb552ba1cd
-# templates a1eb3125d8bc410893d2bba4116553299c71f1b582b5e86b37480fd3dcca1370
+# templates 2e570ab31d9728bf97a33c38073e0c52134aa9f603f801d81539cbfd70f00de4
 
 import torch
 import triton

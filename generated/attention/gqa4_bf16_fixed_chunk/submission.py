@@ -10,7 +10,7 @@
 # devices h200; targets sm_90
 # written by kgen 0.1.0 from gqa4_bf16_fixed_chunk.yaml
 # spec 2e1e483e4466e4542ce2328567c0c1af16db7878fdde7795996075291ff2383d
-# templates a4ff23962c876cebb629bcd41288cab91619f811fddbb782a2c981d45ed26520
+# templates 7f971d2e0fc6e51b7f44a48096b55a0eab803d5ec9d2288c1facb20eea738ce0
 
 import torch
 import triton

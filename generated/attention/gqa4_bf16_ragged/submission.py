@@ -11,7 +11,7 @@
 # devices h200; targets sm_90
 # written by kgen 0.1.0 from gqa4_bf16_ragged.yaml
 # spec 41e2112517b5b5622978b013cf0e70c2485daa340131f457b0616b38aa41c269
-# templates a1eb3125d8bc410893d2bba4116553299c71f1b582b5e86b37480fd3dcca1370
+# templates 2e570ab31d9728bf97a33c38073e0c52134aa9f603f801d81539cbfd70f00de4
 
 import torch
 import triton

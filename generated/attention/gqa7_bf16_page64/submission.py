@@ -14,7 +14,7 @@
 # devices h200; targets sm_90, sm_80
 # written by kgen 0.1.0 from gqa7_bf16_page64.yaml
 # spec 0450c55a4857b2011fc9648c9fb06f50558e4535cdbbed02a8d86fc33a7777d4
-# templates a1eb3125d8bc410893d2bba4116553299c71f1b582b5e86b37480fd3dcca1370
+# templates 2e570ab31d9728bf97a33c38073e0c52134aa9f603f801d81539cbfd70f00de4
 
 import torch
 import triton

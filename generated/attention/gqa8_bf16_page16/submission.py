@@ -14,7 +14,7 @@
 # devices h200; targets sm_90
 # written by kgen 0.1.0 from gqa8_bf16_page16.yaml
 # spec ed36f0f3e7eed901fd1b7eb98a2f4b306e0b3803867f2fbaea7cb24eae1bb699
-# templates a1eb3125d8bc410893d2bba4116553299c71f1b582b5e86b37480fd3dcca1370
+# templates 2e570ab31d9728bf97a33c38073e0c52134aa9f603f801d81539cbfd70f00de4
 
 import torch
 import triton

@@ -13,7 +13,7 @@
 # devices h200; targets sm_90
 # written by kgen 0.1.0 from gqa8_fp8_page1.yaml
 # spec 54c3d77a200344abec0c9bebeb0631cdadf7442579a2fd06235aa44470134909
-# templates a1eb3125d8bc410893d2bba4116553299c71f1b582b5e86b37480fd3dcca1370
+# templates 2e570ab31d9728bf97a33c38073e0c52134aa9f603f801d81539cbfd70f00de4
 
 import torch
 import triton

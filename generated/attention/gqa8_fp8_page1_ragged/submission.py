@@ -14,7 +14,7 @@
 # devices h200; targets sm_90
 # written by kgen 0.1.0 from gqa8_fp8_page1_ragged.yaml
 # spec 442755424fea68a79c4d13a39cde1ea842d9b03b48e677b2dbb9652bf09bb89b
-# templates 269b02a1b9a02f037365ef5640898068e668c375cbd424944d7e3f53f8c951e6
+# templates 3d68bb5cd494c75ffcddadda39e4f2797a33b524524fe3d1b0de37fc880782e8
 
 import torch
 import triton

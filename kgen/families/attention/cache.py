@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from kgen.families.model import Dim, Lookup, ReadOnce, Tensor
+from kgen.families.attention.tables import kind, page_of_token
+from kgen.families.model import Dim, ReadOnce, Tensor
 
 if TYPE_CHECKING:
     from kgen.spec import Spec
@@ -61,7 +62,7 @@ def scale_tensors(spec: Spec) -> tuple[Tensor, ...]:
 def reads(spec: Spec) -> tuple[ReadOnce, ...]:
     """What is read exactly once: all that is stored for the tokens that some query sees."""
     over = {"b": ("0", "B"), "h": ("0", "HK"), "p": ("FIRST", "LIVE")}
-    pages = {"page": Lookup("block_table", ("b", "p // PAGE"))}
+    pages = page_of_token(spec)
     at = {"page": "page", "slot": "p % PAGE"} if spec.document.layout.paged else {"slot": "p"}
     return tuple(
         ReadOnce(
@@ -131,4 +132,6 @@ def departures(spec: Spec) -> Mapping[str, Any]:
         found["stored"] = stored(spec)
     if layout.kv != "separate":
         found["kv"] = layout.kv
+    if kind(spec) == "csr":
+        found["table"] = "csr"
     return found

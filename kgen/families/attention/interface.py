@@ -26,16 +26,23 @@ from kgen.families.attention.cache import (
     value_columns,
 )
 from kgen.families.attention.epilogue import check_epilogue, epilogue, epilogue_reads, operands
+from kgen.families.attention.tables import (
+    CAPACITY,
+    TABLES,
+    kind,
+    live,
+    promised,
+    table_tensors,
+    values,
+)
 from kgen.families.attention.scores import check_scores, modifications
 from kgen.families.model import (
     DTYPES,
     Accesses,
     Binding,
     Chosen,
-    Contents,
     Dim,
     Family,
-    Lookup,
     Tensor,
     Value,
 )
@@ -58,11 +65,7 @@ def _tensors(spec: Spec) -> tuple[Tensor, ...]:
         Tensor("q", "q", dtypes.q, (*rows, Dim("d", "D")), "input", "queries"),
         *cache_tensors(spec),
     ]
-    if document.layout.paged:
-        what = "page of each run of PAGE tokens; entries past the live length may be anything"
-        table = (Dim("b", "B"), Dim("page", "CAP // PAGE"))
-        found.append(Tensor("block_table", "block_table", "int32", table, "input", what))
-    found.append(Tensor("seq_lens", "seq_lens", "int32", (Dim("b", "B"),), "input", "live tokens"))
+    found += table_tensors(spec)
     found += [queries.OFFSETS] if queries.ragged(spec) else []
     found += scale_tensors(spec)
     if document.masking.sinks:
@@ -94,12 +97,8 @@ def _choices(spec: Spec) -> frozenset[str]:
 def _bindings(spec: Spec) -> tuple[Binding, ...]:
     found = [*queries.bindings(spec)]
     if spec.document.layout.paged:
-        found += [
-            Binding("PAGES", shape_of(spec, "page")),
-            Binding("CAP", "block_table.shape[1] * PAGE"),
-        ]
-    else:
-        found.append(Binding("CAP", shape_of(spec, "slot")))
+        found.append(Binding("PAGES", shape_of(spec, "page")))
+    found.append(Binding("CAP", CAPACITY.get(kind(spec)) or shape_of(spec, "slot")))
     if "window" in _scalars(spec):
         found.append(Binding("WINDOW", "window"))
     return tuple(found)
@@ -138,6 +137,7 @@ def _features(spec: Spec) -> Mapping[str, Value]:
     return {
         "layout.cache": document.layout.cache,
         "layout.kv": document.layout.kv,
+        "layout.table": kind(spec),
         "layout.storage": document.layout.storage,
         "layout.queries": document.layout.queries,
         "dtypes.q": document.dtypes.q,
@@ -253,6 +253,7 @@ def _context(spec: Spec) -> Mapping[str, Any]:
     used = operand(spec)
     return {
         "kv": document.layout.kv,
+        "table": kind(spec),
         "PAGE": document.layout.page_size,
         "operand": TRITON[used],
         "operand_name": used,
@@ -298,13 +299,11 @@ def _accesses(spec: Spec) -> Accesses:
     Of a request with LIVE tokens, keys and values of positions FIRST to LIVE - 1 are read: those that some query sees,
     none where there is no query.
     """
-    live = Chosen("clamp(LENGTH, 0, CAP)", when="TOKENS > 0" if queries.ragged(spec) else "true")
     first = Chosen("max(LIVE - TOKENS + 1 - WINDOW, 0)", when="WINDOW != none")
-    promised = (Contents("block_table", "0", "PAGES - 1", "page * PAGE < LIVE"),)
     return Accesses(
-        values={"LENGTH": Lookup("seq_lens", ("b",)), **queries.values(spec)},
-        let={**queries.tokens(spec), "LIVE": live, "FIRST": first},
-        contents=(*(promised if spec.document.layout.paged else ()), *queries.promises(spec)),
+        values={**values(spec), **queries.values(spec)},
+        let={**queries.tokens(spec), "LIVE": live(spec), "FIRST": first},
+        contents=(*promised(spec), *queries.promises(spec)),
         reads=(*reads(spec), *epilogue_reads(spec, value_columns(spec))),
     )
 
@@ -343,16 +342,7 @@ FAMILY = Family(
     },
     optional=frozenset(
         {
-            *(
-                "k_cache",
-                "v_cache",
-                "kv_cache",
-                "block_table",
-                "cu_q",
-                "k_scale",
-                "v_scale",
-                "sinks",
-            ),
+            *("k_cache", "v_cache", "kv_cache", *TABLES, "cu_q", "k_scale", "v_scale", "sinks"),
             *("norm_weight", "gate", "lse"),
         }
     ),

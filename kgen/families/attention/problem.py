@@ -15,6 +15,7 @@ past the live length hold ids far outside the cache.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import itertools
 import math
 from collections.abc import Iterator, Mapping
@@ -52,8 +53,9 @@ SPARE_SLOTS = SPARE_ROWS = 3
 class Shape:
     """The sizes of one case; `window` is None where every earlier key is visible.
 
-    A `paged` cache has pages that a table lists; in another each request has one page. `counts` are the query tokens of
-    each request where they are ragged, all side by side among `total`; else it has `queries` of them, in a row of its own.
+    A `paged` cache has pages that a table lists; in another each request has one page. With `listed`, the pages of all
+    requests are one list of `capacity` tokens. `counts` are the query tokens of each request where they are ragged, all
+    side by side among `total`; else it has `queries` of them, in a row of its own.
     """
 
     requests: int
@@ -66,6 +68,7 @@ class Shape:
     capacity: int
     pages: int
     paged: bool
+    listed: bool
     window: int | None
     lengths: tuple[int, ...]
     counts: tuple[int, ...] | None = None
@@ -94,7 +97,17 @@ class Shape:
 
     def live(self, request: int) -> int:
         """Keys of a request that has queries: its length, held within the table."""
-        return min(max(self.lengths[request], 0), self.capacity) if self.tokens(request) else 0
+        most = self.page * self.pages_of[request] if self.listed else self.capacity
+        return min(max(self.lengths[request], 0), most) if self.tokens(request) else 0
+
+    @functools.cached_property
+    def pages_of(self) -> tuple[int, ...]:
+        """Pages of each request where these are one list: what its length takes, or what is left but for one."""
+        left, found = self.capacity // self.page - 1, []
+        for length in self.lengths:
+            found.append(min(-(-max(length, 0) // self.page), left))
+            left -= found[-1]
+        return tuple(found)
 
     def first(self, request: int) -> int:
         """The oldest key that some row of the request sees."""
@@ -121,6 +134,7 @@ def _shape(problem: Mapping[str, Any], case: Case) -> Shape:
         capacity=axes["CAP"],
         pages=axes["PAGES"] if problem["page"] else axes["B"],
         paged=problem["page"] is not None,
+        listed="table" in problem,
         window=axes.get("WINDOW"),
         lengths=tuple(case.runtime["S"]),
         counts=tuple(case.runtime["N"]) if _ragged(problem) else None,
@@ -237,9 +251,9 @@ def _case(
 ) -> Case:
     """A case whose table is just wide enough for its longest request and for `keys`, in a cache with one page to spare.
 
-    A contiguous cache has some slots to spare in each request. Of ragged queries the first request has all that it may
-    have, the next one, one, and a third none, unless `counts` says otherwise. Behind them are rows of nobody, up to `total`
-    of all, and some in the padded layout.
+    A contiguous cache has some slots to spare in each request, a list of all requests' pages one entry. Of ragged queries
+    the first request has all that it may have, the next one, one, and a third none, unless `counts` says otherwise. Behind
+    them are rows of nobody, up to `total` of all, and some in the padded layout.
     """
     page = problem["page"]
     most = max([*lengths, keys, 1])
@@ -251,6 +265,10 @@ def _case(
         axes["WINDOW"] = window
     if layout == "overlong":
         lengths = [capacity + 5, *([-3] * (b - 1))]
+    if "table" in problem:
+        held = [min(max(length, 0), capacity) for length in lengths]
+        axes["CAP"] = page * (sum(-(-length // page) for length in held) + -(-keys // page) + 1)
+        axes["PAGES"] = axes["CAP"] // page + 1
     runtime, own = {"S": list(lengths)}, ""
     if _ragged(problem):
         runtime["N"] = counts or [(q, 1, 0)[request % 3] for request in range(b)]
@@ -293,7 +311,7 @@ def work(problem: Mapping[str, Any], case: Case) -> Work:
     rows = math.prod(shape.rows()) * shape.heads * shape.group
     sizes = {name: TORCH[kind].itemsize for name, kind in problem["dtypes"].items()}
     moved = rows * (shape.columns * sizes["q"] + shape.value_columns * sizes["out"])
-    moved += 4 * shape.requests
+    moved += 4 * (2 * shape.requests + 1 if shape.listed else shape.requests)
     moved += 4 * rows if problem["lse"] != "none" else 0
     if "gate" in problem.get("epilogue", {}):
         moved += rows * shape.value_columns * sizes["q"]
@@ -337,6 +355,7 @@ def inputs(
         "kv_cache": _JOINED[problem["kv"]][0](k, v) if "kv" in problem else None,
         "block_table": _strange(shape, table),
         "seq_lens": torch.tensor(shape.lengths, dtype=torch.int32),
+        **(_lists(shape, _strange(shape, table)) if shape.listed else {}),
         "cu_q": _offsets(shape, case.layout),
         "k_scale": K_SCALE * _scale(problem, "k", shape, table, generator),
         "v_scale": _largest_scale(problem, case.layout)
@@ -409,8 +428,12 @@ def _table(shape: Shape, generator: torch.Generator) -> torch.Tensor:
     """Pages of each request, all distinct and in random order; page 0 belongs to nobody, if they are listed."""
     if not shape.paged:
         return _own_pages(shape, generator.device)
-    width = shape.capacity // shape.page
     ids = torch.randperm(shape.pages - 1, generator=generator, device=generator.device)
+    if shape.listed:
+        rows = (ids[: sum(shape.pages_of)] + 1).split(shape.pages_of)
+        table = torch.nn.utils.rnn.pad_sequence([*rows, ids.new_zeros(1)], batch_first=True)
+        return table[:-1].to(torch.int32)
+    width = shape.capacity // shape.page
     ids = ids[: shape.requests * width] + 1
     return ids.view(shape.requests, width).to(torch.int32)
 
@@ -488,6 +511,35 @@ def _strange(shape: Shape, table: torch.Tensor) -> torch.Tensor:
             used = torch.zeros_like(used)
         table[request] = torch.where(used, table[request], strange)
     return table
+
+
+def _lists(shape: Shape, table: torch.Tensor) -> dict[str, torch.Tensor]:
+    """The rows of a table one behind the other, then an entry that is nobody's; the last page of no page holds anything."""
+    rows = [row[:count] for row, count in zip(table, shape.pages_of)]
+    last = [
+        length - (count - 1) * shape.page if count else STRANGE_IDS[request % 2]
+        for request, (length, count) in enumerate(zip(shape.lengths, shape.pages_of))
+    ]
+    spare = shape.capacity // shape.page - sum(shape.pages_of)
+    listed = [*rows, table.new_full((spare,), STRANGE_IDS[0])]
+    return {
+        "kv_indptr": torch.tensor([0, *itertools.accumulate(shape.pages_of)], dtype=torch.int32),
+        "kv_indices": torch.cat(listed),
+        "kv_last_page_len": torch.tensor(last, dtype=torch.int32),
+    }
+
+
+def _pages_of(
+    problem: Mapping[str, Any], shape: Shape, arguments: Mapping[str, Any]
+) -> list[torch.Tensor]:
+    """The pages of each request, as a call says."""
+    if shape.listed:
+        starts = arguments["kv_indptr"].tolist()
+        listed = arguments["kv_indices"].long()
+        return [listed[start:end] for start, end in itertools.pairwise(starts)]
+    if shape.paged:
+        return list(arguments["block_table"].long())
+    return list(_own_pages(shape, arguments["q"].device))
 
 
 def _lay_out(value: Any, name: str, layout: str, device: torch.device) -> Any:
@@ -597,7 +649,7 @@ def _attend(
     q = arguments["q"].double()
     by_token = [_dims(problem).index(name) for name in BY_TOKEN]
     caches = [one.permute(by_token) for one in _caches(problem, arguments)]
-    table = arguments["block_table"].long() if shape.paged else _own_pages(shape, q.device)
+    pages = _pages_of(problem, shape, arguments)
     out = q.new_zeros((*q.shape[:-1], shape.value_columns))
     spread = torch.zeros_like(out)
     sink, sink_error = _sink_of_rows(arguments)
@@ -613,7 +665,7 @@ def _attend(
         keys = torch.arange(first, max(last + 1, first), device=q.device)
         if not len(keys):
             continue
-        page, slot = table[request, keys // shape.page], keys % shape.page
+        page, slot = pages[request][keys // shape.page], keys % shape.page
         k, v = (
             _bytes(cache)[page, slot]
             .view(TORCH[problem["dtypes"]["kv"]])

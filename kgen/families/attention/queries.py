@@ -40,7 +40,8 @@ def bindings(spec: Spec) -> tuple[Binding, ...]:
     """Where the entry finds how many requests and tokens there are."""
     if not ragged(spec):
         return Binding("B", "q.shape[0]"), Binding("Q", "q.shape[1]")
-    found = (Binding("B", "seq_lens.shape[0]"), Binding("T", "q.shape[0]"))
+    requests = "kv_last_page_len" if spec.document.layout.table == "csr" else "seq_lens"
+    found = (Binding("B", f"{requests}.shape[0]"), Binding("T", "q.shape[0]"))
     return (*found, Binding("Q", "max_q")) if "max_q" in spec.document.interface.args else found
 
 

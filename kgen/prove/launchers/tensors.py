@@ -13,15 +13,19 @@ from kgen.algebra import (
     Poly,
     Space,
     TRUE,
+    conjunction,
     eq,
     le,
     lower,
     lower_condition,
     poly_text,
 )
+from kgen.algebra.definitions import TableEntry
 from kgen.algebra.lower import Meaning
 from kgen.expr import Name, names as names_of, parse, to_python
 from kgen.families.model import Accesses, Chosen, DTYPES, Lookup, ReadOnce, Tensor
+from kgen.families.model import Contents as Promise
+from kgen.prove.coordinates import coordinates
 from kgen.prove.facts import Contents, EntryOf, Fact, Part, Reads, TensorFacts
 
 ELEMENTS: Mapping[str, str] = {
@@ -113,14 +117,30 @@ class Tensors:
                 names = tuple(dim.name for dim in tensor.dims)
 
                 def promised(place: tuple[Poly, ...]) -> Formula:
-                    if one.where == "true":
-                        return TRUE
+                    if one.first:
+                        return self._in_a_list(one, names[0], *place)
                     return self._condition(one.where, dict(zip(names, place)))
 
                 steps = None if one.steps is None else self._lowered(one.steps, {})
                 return Contents(table, promised, one.rising, one.distinct, steps)
         table = self._space.table(tensor.name, INT32.low, INT32.high, INT32)
         return Contents(table, lambda place: TRUE)
+
+    def _in_a_list(self, one: Promise, name: str, place: Poly) -> Formula:
+        """What is promised of the entry at `place`: nothing, unless it is so far behind the start of a list."""
+        lookup = self._accesses.values[one.first]
+        place = self._space.concrete(place)
+        starts = self.found[lookup.tensor]
+        for variable in place.variables:
+            entry = self._space[variable].definition
+            if not isinstance(entry, TableEntry) or entry.table != starts.contents.table:
+                continue
+            where = coordinates(self._space, entry.address, starts)
+            if where is None or place.split(variable)[0].constant != 1:
+                continue
+            known = dict(zip(lookup.at, where)) | {name: place - Poly.variable(variable)}
+            return conjunction(entry.mask, self._condition(one.where, known))
+        return FALSE
 
     def reads(self, claim: ReadOnce) -> Reads:
         """A family's claim about its reads, stated in the space."""
@@ -170,7 +190,7 @@ class Tensors:
         """The family's values and what follows from them, as far as the names in `place` tell where."""
         names: dict[str, Meaning] = dict(place)
         for name, lookup in self._accesses.values.items():
-            if all(names_of(parse(at)) <= names.keys() for at in lookup.at):
+            if all(_known(at, names) for at in lookup.at):
                 names[name] = self.entry(lookup, names)
         for name, chosen in self._accesses.let.items():
             if _known(chosen.value, names, self._meanings):
@@ -187,6 +207,8 @@ class Tensors:
         return self._space.where(condition, value, self._lowered(chosen.otherwise, names))
 
     def _condition(self, text: str, place: Mapping[str, Poly]) -> Formula:
+        if text == "true":
+            return TRUE
         names = self._values_at(place)
         return lower_condition(parse(text), self._space, {**self._meanings, **names})
 

@@ -62,7 +62,8 @@ def attention_scene(
     """One call: B, Q, CAP and WINDOW from `axes`, and the length of each request.
 
     The constant sizes are the problem's. Each request has pages of its own, in descending order;
-    the cache has one more than they need.
+    the cache has one more than they need. Where pages are one list, CAP bounds each request here,
+    and is in the call what the list, one entry longer than it need be, has room for.
     """
     sizes = {**_constants(problem), **axes}
     capacity, page, window = sizes["CAP"], _page(problem, sizes), sizes.get("WINDOW")
@@ -93,12 +94,49 @@ def attention_scene(
             Reads(name, 0, per, own.elements, own.name(name)) for name, own in keys.items()
         )
 
+    if problem.get("table") == "csr":
+        listed = [*(page for row, count in zip(table, used) for page in row[:count]), pages + 7]
+        last = [_last(length, count, page) for length, count in zip(given, used)]
+        ends = entries(np.cumsum([0, *used]))
+        integers = _lists(sizes["B"], len(listed), ends, entries(listed), entries(last))
+        sizes["CAP"] = len(listed) * page
+    else:
+        integers = _block_table(sizes, capacity // page, gap, entries(table), entries(given))
     sizes["T"], starts = sum(tokens), entries(np.cumsum([0, *tokens]))
-    arguments = _attention_arguments(
-        problem, sizes, pages, gap, entries(table), entries(given), starts
-    )
+    arguments = _attention_arguments(problem, sizes, pages, gap, integers, starts)
     axes = {name: sizes[name] for name in (*axes, *_ragged_axes(problem))}
     return Scene(f"{_shown(axes)}, lengths {given}", axes, arguments, reads)
+
+
+def _last(length: int, pages: int, page: int) -> int:
+    """What the last of a request's pages is said to hold: anything where there is none."""
+    return length - (pages - 1) * page if pages else length or 2**31 - 1
+
+
+def _block_table(
+    sizes: Axes, width: int, gap: int, table: Contents, lengths: Contents
+) -> dict[str, HostTensor]:
+    """A row of pages for each request, and the lengths of all."""
+    rows, dims = (sizes["B"], width), ("b", "page")
+    return {
+        "block_table": _tensor("block_table", "int32", rows, dims, gap, table),
+        "seq_lens": _tensor("seq_lens", "int32", (sizes["B"],), "b", gap, lengths),
+    }
+
+
+def _lists(
+    requests: int, listed: int, starts: Contents, pages: Contents, last: Contents
+) -> dict[str, HostTensor]:
+    """The pages of all requests as one list."""
+    found = (
+        ("kv_indptr", requests + 1, "b", starts),
+        ("kv_indices", listed, "page", pages),
+        ("kv_last_page_len", requests, "b", last),
+    )
+    return {
+        name: _tensor(name, "int32", (extent,), (dim,), 0, contents)
+        for name, extent, dim, contents in found
+    }
 
 
 def attention_corners(
@@ -108,14 +146,30 @@ def attention_corners(
     sizes = {**_constants(problem), **axes}
     pages = sizes["CAP"] // problem["page"] if problem["page"] else sizes["B"]
     sizes["T"] = min(sizes["B"], _MOST_TOKENS)
+
+    def table(elements: np.ndarray) -> np.ndarray:
+        return pages - 1 - elements % pages
+
+    def same(value: int) -> Contents:
+        return lambda elements: np.full(len(elements), value)
+
+    if problem.get("table") == "csr":
+        # the first and the last request have pages, which are what both list
+        page, last = problem["page"], sizes["B"]
+        count = -(-length // page)
+        integers = _lists(
+            last,
+            2 * count,
+            lambda elements: count * ((elements > 0).astype(np.int64) + (elements == last)),
+            table,
+            same(_last(length, count, page)),
+        )
+        sizes["CAP"] = 2 * count * page
+    else:
+        width = sizes["CAP"] // _page(problem, sizes)
+        integers = _block_table(sizes, width, gap, table, same(length))
     arguments = _attention_arguments(
-        problem,
-        sizes,
-        pages,
-        gap,
-        lambda elements: pages - 1 - elements % pages,
-        lambda elements: np.full(len(elements), length),
-        lambda elements: np.minimum(elements, sizes["T"]),
+        problem, sizes, pages, gap, integers, lambda elements: np.minimum(elements, sizes["T"])
     )
     axes = {name: sizes[name] for name in (*axes, *_ragged_axes(problem))}
     return Scene(f"{_shown(axes)}, length {length}, gap {gap}", axes, arguments, whole=False)
@@ -138,8 +192,7 @@ def _attention_arguments(
     sizes: Axes,
     pages: int,
     gap: int,
-    table: Contents,
-    lengths: Contents,
+    integers: Mapping[str, HostTensor],
     starts: Contents,
 ) -> dict[str, HostTensor | int | None]:
     dtypes = problem["dtypes"]
@@ -149,7 +202,6 @@ def _attention_arguments(
     rows = (*first, sizes["HK"] * sizes["G"], sizes["D"])
     outputs = (*rows[:-1], sizes.get("DV", sizes["D"]))
     caches = _caches(problem, sizes, pages)
-    width = (sizes["B"], sizes["CAP"] // _page(problem, sizes))
     scales = {
         name: (sizes["HK"] if mode == "per_head" else 1,)
         for name, mode in problem["scales"].items()
@@ -160,8 +212,7 @@ def _attention_arguments(
             name: _tensor(name, stored, tuple(extents.values()), tuple(extents), gap)
             for name, extents in caches.items()
         },
-        "block_table": _tensor("block_table", "int32", width, ("b", "page"), gap, table),
-        "seq_lens": _tensor("seq_lens", "int32", (sizes["B"],), "b", gap, lengths),
+        **integers,
         "k_scale": _tensor("k_scale", "fp32", scales["k"], "h", 0),
         "v_scale": _tensor("v_scale", "fp32", scales["v"], "h", 0),
         **{

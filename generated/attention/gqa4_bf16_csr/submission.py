@@ -1,0 +1,529 @@
+# gqa4_bf16_csr
+#
+# Decode and verification over a BF16 cache whose pages are listed for all requests one behind the
+# other.
+#
+# regime  when       kernel
+# decode  Q == 1     split_k
+#     BLOCK_N=64, WAVES=2, MIN_CHUNK=128, MAX_SPLITS=64, NUM_WARPS=4, NUM_STAGES=3
+# rest    otherwise  generic
+#     BLOCK_M=16, BLOCK_N=32, NUM_WARPS=4, NUM_STAGES=2
+#
+# devices h200; targets sm_90
+# written by kgen 0.1.0 from gqa4_bf16_csr.yaml
+# spec 104ab14389c8d460c34274261f83e376f7f34a394c745cd3cf7a6ba83c5ea5dd
+# templates 2e570ab31d9728bf97a33c38073e0c52134aa9f603f801d81539cbfd70f00de4
+
+import torch
+import triton
+import triton.language as tl
+
+HK = 2  # KV heads on this rank
+G = 4  # query heads per KV head
+D = 64  # head dimension
+PAGE = 16  # tokens of a page
+SM_SCALE_LOG2 = 0.18033688011112042  # softmax scale times log2 e
+SMS = 132  # multiprocessors of h200
+
+
+def ceil_div(a, b):
+    """a / b, rounded up."""
+    return -(-a // b)
+
+
+def check_tensor(name, tensor, dtype, rank, device):
+    if tensor.dtype != dtype:
+        raise TypeError(f"{name} is {tensor.dtype}; this file was made for {dtype}")
+    if tensor.device != device:
+        raise ValueError(f"{name} is on {tensor.device}, other arguments are on {device}")
+    if rank == 0 and tensor.numel() != 1:
+        raise ValueError(f"{name} has {tensor.numel()} elements, not one")
+    if rank and tensor.dim() != rank:
+        raise ValueError(f"{name} has {tensor.dim()} dimensions, not {rank}")
+    if rank and tensor.shape[-1] > 1 and tensor.stride(-1) != 1:
+        raise ValueError(f"{name} has stride {tensor.stride(-1)} in its last dimension, not 1")
+
+
+def check_shape(name, tensor, shape):
+    if tuple(tensor.shape) != shape:
+        raise ValueError(f"{name} has shape {tuple(tensor.shape)}, not {shape}")
+
+
+def check_range(name, value, low, high):
+    if not low <= value <= high:
+        raise ValueError(f"{name} is {value}; this file serves {low} to {high}")
+
+
+def is_aligned(*tensors):
+    """Whether every base is a multiple of 16 bytes and every stride but the last of 16 elements."""
+    return all(
+        tensor.data_ptr() % 16 == 0 and all(stride % 16 == 0 for stride in tensor.stride()[:-1])
+        for tensor in tensors
+    )
+
+
+@triton.jit(do_not_specialize=["p_kv_indptr", "p_kv_indices", "p_kv_last_page_len", "SPLITS"])
+def split_kernel(
+    p_q,
+    p_k,
+    p_v,
+    p_kv_indptr,
+    p_kv_indices,
+    p_kv_last_page_len,
+    p_partial_out,
+    p_partial_max,
+    p_partial_sum,
+    stride_q_b: tl.int64,
+    stride_q_h: tl.int64,
+    stride_k_page: tl.int64,
+    stride_k_slot: tl.int64,
+    stride_k_h: tl.int64,
+    stride_v_page: tl.int64,
+    stride_v_slot: tl.int64,
+    stride_v_h: tl.int64,
+    SPLITS: tl.int32,
+    G: tl.constexpr,
+    HK: tl.constexpr,
+    D: tl.constexpr,
+    PAGE: tl.constexpr,
+    SM_SCALE_LOG2: tl.constexpr,
+    ROWS: tl.constexpr,
+    BLOCK_M: tl.constexpr,
+    BLOCK_N: tl.constexpr,
+    BLOCK_D: tl.constexpr,
+):
+    i_b, i_h, i_s = tl.program_id(0), tl.program_id(1), tl.program_id(2)
+
+    # a row is a query token and a head of the group, so that one tile of keys serves them all
+    o_m = tl.arange(0, BLOCK_M)
+    m_m = o_m < ROWS
+    o_d = tl.arange(0, BLOCK_D)
+
+    # pages of a request lie one behind the other, and all but the last are full; that one holds at most a page
+    b_list = tl.load(p_kv_indptr + i_b)
+    b_full = tl.load(p_kv_indptr + i_b + 1) - b_list - 1
+    b_held = tl.minimum(tl.maximum(tl.load(p_kv_last_page_len + i_b), 0), PAGE)
+    # without a page there is no last one, whatever its length is said to be
+    b_len = tl.maximum(b_full * PAGE + b_held, 0)
+
+    # parts are whole turns of the loop, counted from the first key that is read
+    b_chunk = tl.cdiv(tl.cdiv(b_len, SPLITS), BLOCK_N) * BLOCK_N
+    b_lo = i_s * b_chunk
+    b_hi = tl.minimum(b_lo + b_chunk, b_len)
+
+    b_q = tl.load(
+        p_q + i_b * stride_q_b + (i_h * G + o_m)[:, None] * stride_q_h + o_d[None, :],
+        mask=m_m[:, None],
+        other=0.0,
+    )
+    b_scale = SM_SCALE_LOG2
+
+    b_m = tl.full((BLOCK_M,), float("-inf"), tl.float32)
+    b_l = tl.zeros((BLOCK_M,), tl.float32)
+    b_acc = tl.zeros((BLOCK_M, BLOCK_D), tl.float32)
+
+    o_n = b_lo + tl.arange(0, BLOCK_N)
+    b_page = tl.load(p_kv_indices + b_list + o_n // PAGE, mask=o_n < b_hi, other=0)
+    for i_n in tl.range(b_lo, b_hi, BLOCK_N):
+        o_n = i_n + tl.arange(0, BLOCK_N)
+        m_n = o_n < b_hi
+        b_k = tl.load(
+            p_k
+            + b_page[:, None] * stride_k_page
+            + (o_n % PAGE)[:, None] * stride_k_slot
+            + i_h * stride_k_h
+            + o_d[None, :],
+            mask=m_n[:, None],
+            other=0.0,
+        )
+        b_v = tl.load(
+            p_v
+            + b_page[:, None] * stride_v_page
+            + (o_n % PAGE)[:, None] * stride_v_slot
+            + i_h * stride_v_h
+            + o_d[None, :],
+            mask=m_n[:, None],
+            other=0.0,
+        )
+        # ids of the next turn: looked up in their own turn, they would hold back its loads
+        b_page = tl.load(
+            p_kv_indices + b_list + (o_n + BLOCK_N) // PAGE, mask=o_n + BLOCK_N < b_hi, other=0
+        )
+        m_s = m_n[None, :]
+        b_s = tl.dot(b_q, tl.trans(b_k))
+        b_s = tl.where(m_s, b_s * b_scale, float("-inf"))
+        b_m_new = tl.maximum(b_m, tl.max(b_s, 1))
+        # a row that has seen no key yet has no maximum: any finite one keeps -inf - -inf out
+        b_ref = tl.where(b_m_new == float("-inf"), 0.0, b_m_new)
+        b_p = tl.exp2(b_s - b_ref[:, None])
+        b_alpha = tl.exp2(b_m - b_ref)
+        b_l = b_l * b_alpha + tl.sum(b_p, 1)
+        b_acc = tl.dot(b_p.to(tl.bfloat16), b_v, b_acc * b_alpha[:, None])
+        b_m = b_m_new
+
+    # a part without keys stores nothing: the combine reads only those that have some
+    if b_lo < b_hi:
+        o_p = ((i_b * HK + i_h) * SPLITS + i_s) * ROWS + o_m
+        tl.store(
+            p_partial_out + o_p[:, None] * D + o_d[None, :],
+            b_acc,
+            mask=m_m[:, None],
+        )
+        tl.store(p_partial_max + o_p, b_m, mask=m_m)
+        tl.store(p_partial_sum + o_p, b_l, mask=m_m)
+
+
+@triton.jit(do_not_specialize=["p_kv_indptr", "p_kv_last_page_len", "SPLITS"])
+def combine_kernel(
+    p_partial_out,
+    p_partial_max,
+    p_partial_sum,
+    p_kv_indptr,
+    p_kv_last_page_len,
+    p_out,
+    stride_out_b: tl.int64,
+    stride_out_h: tl.int64,
+    SPLITS: tl.int32,
+    G: tl.constexpr,
+    HK: tl.constexpr,
+    D: tl.constexpr,
+    PAGE: tl.constexpr,
+    ROWS: tl.constexpr,
+    BLOCK_N: tl.constexpr,
+    BLOCK_D: tl.constexpr,
+    BLOCK_S: tl.constexpr,
+):
+    i_b, i_h, i_m = tl.program_id(0), tl.program_id(1), tl.program_id(2)
+    o_d = tl.arange(0, BLOCK_D)
+
+    # pages of a request lie one behind the other, and all but the last are full; that one holds at most a page
+    b_list = tl.load(p_kv_indptr + i_b)
+    b_full = tl.load(p_kv_indptr + i_b + 1) - b_list - 1
+    b_held = tl.minimum(tl.maximum(tl.load(p_kv_last_page_len + i_b), 0), PAGE)
+    # without a page there is no last one, whatever its length is said to be
+    b_len = tl.maximum(b_full * PAGE + b_held, 0)
+
+    # parts are whole turns of the loop, counted from the first key that is read
+    b_chunk = tl.cdiv(tl.cdiv(b_len, SPLITS), BLOCK_N) * BLOCK_N
+    b_parts = tl.cdiv(b_len, tl.maximum(b_chunk, BLOCK_N))
+
+    b_m = tl.full((), float("-inf"), tl.float32)
+    b_l = tl.zeros((), tl.float32)
+    b_acc = tl.zeros((BLOCK_D,), tl.float32)
+    for i_s in tl.range(0, b_parts, BLOCK_S):
+        o_s = i_s + tl.arange(0, BLOCK_S)
+        m_s = o_s < b_parts
+        o_p = ((i_b * HK + i_h) * SPLITS + o_s) * ROWS + i_m
+        b_part_max = tl.load(p_partial_max + o_p, mask=m_s, other=float("-inf"))
+        b_part_sum = tl.load(p_partial_sum + o_p, mask=m_s, other=0.0)
+        b_part = tl.load(
+            p_partial_out + o_p[:, None] * D + o_d[None, :],
+            mask=m_s[:, None],
+            other=0.0,
+        )
+        b_m_new = tl.maximum(b_m, tl.max(b_part_max, 0))
+        # a row may see no key of these parts: any finite maximum keeps -inf - -inf out
+        b_ref = tl.where(b_m_new == float("-inf"), 0.0, b_m_new)
+        b_w = tl.exp2(b_part_max - b_ref)
+        b_alpha = tl.exp2(b_m - b_ref)
+        b_l = b_l * b_alpha + tl.sum(b_w * b_part_sum, 0)
+        b_acc = b_acc * b_alpha + tl.sum(b_w[:, None] * b_part, 0)
+        b_m = b_m_new
+
+    # no key at all: the sum is 0 and so is the output
+    b_out = b_acc / tl.where(b_l > 0, b_l, 1.0)
+    tl.store(
+        p_out + i_b * stride_out_b + (i_h * G + i_m) * stride_out_h + o_d,
+        b_out.to(p_out.dtype.element_ty),
+    )
+
+
+@triton.jit(
+    do_not_specialize=[
+        "p_q",
+        "p_k",
+        "p_v",
+        "p_kv_indptr",
+        "p_kv_indices",
+        "p_kv_last_page_len",
+        "stride_q_b",
+        "stride_q_t",
+        "stride_q_h",
+        "stride_k_page",
+        "stride_k_slot",
+        "stride_k_h",
+        "stride_v_page",
+        "stride_v_slot",
+        "stride_v_h",
+        "Q",
+    ]
+)
+def attend_kernel(
+    p_q,
+    p_k,
+    p_v,
+    p_kv_indptr,
+    p_kv_indices,
+    p_kv_last_page_len,
+    p_out,
+    stride_q_b: tl.int64,
+    stride_q_t: tl.int64,
+    stride_q_h: tl.int64,
+    stride_k_page: tl.int64,
+    stride_k_slot: tl.int64,
+    stride_k_h: tl.int64,
+    stride_v_page: tl.int64,
+    stride_v_slot: tl.int64,
+    stride_v_h: tl.int64,
+    stride_out_b: tl.int64,
+    stride_out_t: tl.int64,
+    stride_out_h: tl.int64,
+    Q: tl.int32,
+    G: tl.constexpr,
+    PAGE: tl.constexpr,
+    SM_SCALE_LOG2: tl.constexpr,
+    BLOCK_M: tl.constexpr,
+    BLOCK_N: tl.constexpr,
+    BLOCK_D: tl.constexpr,
+):
+    i_b, i_h, i_m = tl.program_id(0), tl.program_id(1), tl.program_id(2)
+
+    # a row is a query token and a head of the group, so that one tile of keys serves them all
+    o_m = i_m * BLOCK_M + tl.arange(0, BLOCK_M)
+    m_m = o_m < Q * G
+    o_t = o_m // G
+    o_d = tl.arange(0, BLOCK_D)
+
+    # pages of a request lie one behind the other, and all but the last are full; that one holds at most a page
+    b_list = tl.load(p_kv_indptr + i_b)
+    b_full = tl.load(p_kv_indptr + i_b + 1) - b_list - 1
+    b_held = tl.minimum(tl.maximum(tl.load(p_kv_last_page_len + i_b), 0), PAGE)
+    # without a page there is no last one, whatever its length is said to be
+    b_len = tl.maximum(b_full * PAGE + b_held, 0)
+
+    b_q = tl.load(
+        p_q
+        + i_b * stride_q_b
+        + o_t[:, None] * stride_q_t
+        + (i_h * G + o_m % G)[:, None] * stride_q_h
+        + o_d[None, :],
+        mask=m_m[:, None],
+        other=0.0,
+    )
+    b_scale = SM_SCALE_LOG2
+
+    b_m = tl.full((BLOCK_M,), float("-inf"), tl.float32)
+    b_l = tl.zeros((BLOCK_M,), tl.float32)
+    b_acc = tl.zeros((BLOCK_M, BLOCK_D), tl.float32)
+
+    for i_n in tl.range(0, b_len, BLOCK_N):
+        o_n = i_n + tl.arange(0, BLOCK_N)
+        m_n = o_n < b_len
+        b_page = tl.load(p_kv_indices + b_list + o_n // PAGE, mask=m_n, other=0)
+        b_k = tl.load(
+            p_k
+            + b_page[:, None] * stride_k_page
+            + (o_n % PAGE)[:, None] * stride_k_slot
+            + i_h * stride_k_h
+            + o_d[None, :],
+            mask=m_n[:, None],
+            other=0.0,
+        )
+        b_v = tl.load(
+            p_v
+            + b_page[:, None] * stride_v_page
+            + (o_n % PAGE)[:, None] * stride_v_slot
+            + i_h * stride_v_h
+            + o_d[None, :],
+            mask=m_n[:, None],
+            other=0.0,
+        )
+        # row o_t stands at key b_len - Q + o_t and sees no later one
+        b_last = b_len - Q + o_t[:, None]
+        m_s = m_n[None, :] & (o_n[None, :] <= b_last)
+
+        b_s = tl.dot(b_q, tl.trans(b_k))
+        b_s = tl.where(m_s, b_s * b_scale, float("-inf"))
+        b_m_new = tl.maximum(b_m, tl.max(b_s, 1))
+        # a row that has seen no key yet has no maximum: any finite one keeps -inf - -inf out
+        b_ref = tl.where(b_m_new == float("-inf"), 0.0, b_m_new)
+        b_p = tl.exp2(b_s - b_ref[:, None])
+        b_alpha = tl.exp2(b_m - b_ref)
+        b_l = b_l * b_alpha + tl.sum(b_p, 1)
+        b_acc = tl.dot(b_p.to(tl.bfloat16), b_v, b_acc * b_alpha[:, None])
+        b_m = b_m_new
+
+    # no key at all: the sum is 0 and so is the output
+    b_out = b_acc / tl.where(b_l > 0, b_l, 1.0)[:, None]
+    tl.store(
+        p_out
+        + i_b * stride_out_b
+        + o_t[:, None] * stride_out_t
+        + (i_h * G + o_m % G)[:, None] * stride_out_h
+        + o_d[None, :],
+        b_out.to(p_out.dtype.element_ty),
+        mask=m_m[:, None],
+    )
+
+
+def launch_decode(q, k_cache, v_cache, kv_indptr, kv_indices, kv_last_page_len, out, B, CAP):
+    """Regime decode: split_k."""
+    # parts of a request, from capacity and never from the live length, so that a captured graph stays right
+    SPLITS = max(1, min(64, 2 * SMS // (B * HK), ceil_div(CAP, 128)))
+    partial_out = torch.empty((B, HK, SPLITS, 4, D), dtype=torch.float32, device=q.device)
+    partial_max = torch.empty((B, HK, SPLITS, 4), dtype=torch.float32, device=q.device)
+    partial_sum = torch.empty((B, HK, SPLITS, 4), dtype=torch.float32, device=q.device)
+    split_kernel[(B, HK, SPLITS)](
+        q,
+        k_cache,
+        v_cache,
+        kv_indptr,
+        kv_indices,
+        kv_last_page_len,
+        partial_out,
+        partial_max,
+        partial_sum,
+        q.stride(0),
+        q.stride(2),
+        k_cache.stride(0),
+        k_cache.stride(1),
+        k_cache.stride(2),
+        v_cache.stride(0),
+        v_cache.stride(1),
+        v_cache.stride(2),
+        SPLITS,
+        G=G,
+        HK=HK,
+        D=D,
+        PAGE=PAGE,
+        SM_SCALE_LOG2=SM_SCALE_LOG2,
+        ROWS=4,
+        BLOCK_M=16,
+        BLOCK_N=64,
+        BLOCK_D=64,
+        num_warps=4,
+        num_stages=3,
+    )
+    combine_kernel[(B, HK, 4)](
+        partial_out,
+        partial_max,
+        partial_sum,
+        kv_indptr,
+        kv_last_page_len,
+        out,
+        out.stride(0),
+        out.stride(2),
+        SPLITS,
+        G=G,
+        HK=HK,
+        D=D,
+        PAGE=PAGE,
+        ROWS=4,
+        BLOCK_N=64,
+        BLOCK_D=64,
+        BLOCK_S=32,
+        num_warps=4,
+        num_stages=2,
+    )
+
+
+def launch_rest(q, k_cache, v_cache, kv_indptr, kv_indices, kv_last_page_len, out, B, Q):
+    """Regime rest: generic (verify)."""
+    # tiles of query rows of one KV head
+    ROW_TILES = ceil_div(Q * G, 16)
+    attend_kernel[(B, HK, ROW_TILES)](
+        q,
+        k_cache,
+        v_cache,
+        kv_indptr,
+        kv_indices,
+        kv_last_page_len,
+        out,
+        q.stride(0),
+        q.stride(1),
+        q.stride(2),
+        k_cache.stride(0),
+        k_cache.stride(1),
+        k_cache.stride(2),
+        v_cache.stride(0),
+        v_cache.stride(1),
+        v_cache.stride(2),
+        out.stride(0),
+        out.stride(1),
+        out.stride(2),
+        Q,
+        G=G,
+        PAGE=PAGE,
+        SM_SCALE_LOG2=SM_SCALE_LOG2,
+        BLOCK_M=16,
+        BLOCK_N=32,
+        BLOCK_D=64,
+        num_warps=4,
+        num_stages=2,
+    )
+
+
+def warmup():
+    """Compiles every kernel that this file can launch, so that no call and no graph capture has to."""
+    # fmt: off
+    signatures = [
+        (split_kernel, (torch.bfloat16, torch.bfloat16, torch.bfloat16, torch.int32, torch.int32,
+            torch.int32, torch.float32, torch.float32, torch.float32, 16, 16, 16, 16, 16, 16, 16,
+            16, 1,), dict(G=4, HK=2, D=64, PAGE=16, SM_SCALE_LOG2=0.18033688011112042, ROWS=4,
+            BLOCK_M=16, BLOCK_N=64, BLOCK_D=64), 4, 3),
+        (combine_kernel, (torch.float32, torch.float32, torch.float32, torch.int32, torch.int32,
+            torch.bfloat16, 16, 16, 1,), dict(G=4, HK=2, D=64, PAGE=16, ROWS=4, BLOCK_N=64,
+            BLOCK_D=64, BLOCK_S=32), 4, 2),
+        (attend_kernel, (torch.bfloat16, torch.bfloat16, torch.bfloat16, torch.int32, torch.int32,
+            torch.int32, torch.bfloat16, 1, 1, 1, 1, 1, 1, 1, 1, 1, 16, 16, 16, 1,), dict(G=4,
+            PAGE=16, SM_SCALE_LOG2=0.18033688011112042, BLOCK_M=16, BLOCK_N=32, BLOCK_D=64), 4, 2),
+    ]
+    # fmt: on
+    for kernel, arguments, constants, num_warps, num_stages in signatures:
+        kernel.warmup(
+            *arguments, grid=(1,), num_warps=num_warps, num_stages=num_stages, **constants
+        )
+
+
+def run(q, k_cache, v_cache, kv_indptr, kv_indices, kv_last_page_len):
+    """Attention as the table at the top has it.
+
+    q: [B, Q, HK * G, D] bf16, queries
+    k_cache: [PAGES, PAGE, HK, D] bf16, keys
+    v_cache: [PAGES, PAGE, HK, D] bf16, values
+    kv_indptr: [B + 1] int32, where the pages of each request begin and those before end
+    kv_indices: [CAP // PAGE] int32, pages of all requests; those of no request may be anything
+    kv_last_page_len: [B] int32, live tokens in the last page of each request
+    returns out: [B, Q, HK * G, D] bf16, attention
+    """
+    check_tensor("q", q, torch.bfloat16, 4, q.device)
+    check_tensor("k_cache", k_cache, torch.bfloat16, 4, q.device)
+    check_tensor("v_cache", v_cache, torch.bfloat16, 4, q.device)
+    check_tensor("kv_indptr", kv_indptr, torch.int32, 1, q.device)
+    check_tensor("kv_indices", kv_indices, torch.int32, 1, q.device)
+    check_tensor("kv_last_page_len", kv_last_page_len, torch.int32, 1, q.device)
+    B = q.shape[0]
+    Q = q.shape[1]
+    PAGES = k_cache.shape[0]
+    CAP = kv_indices.shape[0] * PAGE
+    check_shape("q", q, (B, Q, HK * G, D))
+    check_shape("k_cache", k_cache, (PAGES, PAGE, HK, D))
+    check_shape("v_cache", v_cache, (PAGES, PAGE, HK, D))
+    check_shape("kv_indptr", kv_indptr, (B + 1,))
+    check_shape("kv_indices", kv_indices, (CAP // PAGE,))
+    check_shape("kv_last_page_len", kv_last_page_len, (B,))
+    out = torch.empty((B, Q, HK * G, D), dtype=torch.bfloat16, device=q.device)
+    if out.numel() == 0:
+        return out
+    check_range("B", B, 1, 2147483647)
+    check_range("PAGES", PAGES, 1, 2147483647)
+    check_range("CAP", CAP, 1, 1073741824)
+    check_range("Q", Q, 1, 4096)
+    # where the spec declares its axes; the fallback serves everything else
+    declared = 1 <= B <= 128 and Q in (1, 4) and 1 <= PAGES <= 1048576 and 1 <= CAP <= 16777216
+    aligned = is_aligned(q, k_cache, v_cache)
+    if declared and aligned and Q == 1:
+        launch_decode(q, k_cache, v_cache, kv_indptr, kv_indices, kv_last_page_len, out, B, CAP)
+    else:
+        launch_rest(q, k_cache, v_cache, kv_indptr, kv_indices, kv_last_page_len, out, B, Q)
+    return out

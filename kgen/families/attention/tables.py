@@ -1,0 +1,94 @@
+"""How long a request is, and where its pages are listed: in a row of a table, or in a part of one list (CSR)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from kgen.families.attention.queries import ragged
+from kgen.families.model import Chosen, Contents, Dim, Lookup, Tensor
+
+if TYPE_CHECKING:
+    from kgen.spec import Spec
+
+
+def kind(spec: Spec) -> str:
+    """`block_table`, `csr`, or `none` where tokens lie side by side."""
+    layout = spec.document.layout
+    return layout.table if layout.paged else "none"
+
+
+def table_tensors(spec: Spec) -> tuple[Tensor, ...]:
+    """The integer tensors of a call."""
+    requests = (Dim("b", "B"),)
+    if kind(spec) == "csr":
+        starts, pages = (Dim("b", "B + 1"),), (Dim("page", "CAP // PAGE"),)
+        return (
+            _table(
+                "kv_indptr", starts, "where the pages of each request begin and those before end"
+            ),
+            _table(
+                "kv_indices", pages, "pages of all requests; those of no request may be anything"
+            ),
+            _table("kv_last_page_len", requests, "live tokens in the last page of each request"),
+        )
+    lengths = _table("seq_lens", requests, "live tokens")
+    if kind(spec) == "none":
+        return (lengths,)
+    what = "page of each run of PAGE tokens; entries past the live length may be anything"
+    return (_table("block_table", (*requests, Dim("page", "CAP // PAGE")), what), lengths)
+
+
+def _table(name: str, dims: tuple[Dim, ...], doc: str) -> Tensor:
+    return Tensor(name, name, "int32", dims, "input", doc)
+
+
+TABLES = ("block_table", "seq_lens", "kv_indptr", "kv_indices", "kv_last_page_len")
+"""Those that some spec has."""
+
+CAPACITY: Mapping[str, str] = {
+    "block_table": "block_table.shape[1] * PAGE",
+    "csr": "kv_indices.shape[0] * PAGE",
+}
+"""Where the entry finds CAP: a list may belong to one request as a whole."""
+
+
+def values(spec: Spec) -> Mapping[str, Lookup]:
+    """What is read for request b."""
+    if kind(spec) != "csr":
+        return {"LENGTH": Lookup("seq_lens", ("b",))}
+    return {
+        "LIST": Lookup("kv_indptr", ("b",)),
+        "LIST_END": Lookup("kv_indptr", ("b + 1",)),
+        "LAST": Lookup("kv_last_page_len", ("b",)),
+    }
+
+
+def live(spec: Spec) -> Chosen:
+    """The live tokens of a request that has queries, whatever is read."""
+    when = "TOKENS > 0" if ragged(spec) else "true"
+    if kind(spec) != "csr":
+        return Chosen("clamp(LENGTH, 0, CAP)", when)
+    return Chosen("max((LIST_END - LIST - 1) * PAGE + clamp(LAST, 0, PAGE), 0)", when)
+
+
+def page_of_token(spec: Spec) -> Mapping[str, Lookup]:
+    """The page that token p of request b lies in."""
+    return {
+        "block_table": {"page": Lookup("block_table", ("b", "p // PAGE"))},
+        "csr": {"page": Lookup("kv_indices", ("LIST + p // PAGE",))},
+        "none": {},
+    }[kind(spec)]
+
+
+def promised(spec: Spec) -> tuple[Contents, ...]:
+    """Page ids are those of pages where a live token needs them; lists lie within all that is listed."""
+    if kind(spec) == "block_table":
+        return (Contents("block_table", "0", "PAGES - 1", "page * PAGE < LIVE"),)
+    if kind(spec) == "csr":
+        within = "0 <= page * PAGE and page * PAGE < LIVE"
+        return (
+            Contents("kv_indptr", "0", "CAP // PAGE"),
+            Contents("kv_indices", "0", "PAGES - 1", within, first="LIST"),
+        )
+    return ()
