@@ -20,14 +20,13 @@ from kgen.plan.templates import Templates
 from kgen.spec import load
 
 FP8, BF16 = "specs/attention/gqa8_fp8_page1.yaml", "specs/attention/gqa8_bf16_page16.yaml"
-UNEVEN = "specs/attention/mha_dqk192_dv128.yaml"
 CSR = "specs/attention/gqa4_bf16_csr.yaml"
 TOKENS = "specs/attention/gqa4_e4m3_interleaved_token_scales.yaml"
 PACKED = "specs/attention/gqa4_bf16_packed.yaml"
 CONTIGUOUS = "specs/attention/gqa4_bf16_contiguous.yaml"
 RAGGED = "specs/attention/gqa4_bf16_ragged.yaml"
 UNEVEN, TILED = "specs/attention/mha_dqk192_dv128.yaml", "specs/attention/gqa40_bf16.yaml"
-RAGGED = "specs/attention/gqa8_fp8_page1_ragged.yaml"
+EVEN = "specs/attention/gqa8_fp8_page1_ragged.yaml"
 GROUPS, NORM = "specs/attention/gqa7_bf16_page64.yaml", "specs/norm/rms_odd.yaml"
 
 
@@ -129,14 +128,14 @@ CASES = [
     ("A41 scales per token", TOKENS, [_check(_lengths(65, 0, 17, Q=1), _lengths(66, 3, Q=4))]),
     ("A41 scales per token of values in a contiguous cache of BF16, a softcap", CONTIGUOUS, ["scales={k: none, v: per_token}", "masking.softcap=5.0", "interface.args=[q, k_cache, v_cache, seq_lens, v_scale]", _check(_lengths(65, 0, 17, Q=1), _lengths(66, 3, Q=4))]),
     ("A41 scales per token of keys, pages of 1, heads before tokens, a softcap", TOKENS, ["scales={k: per_token, v: per_head}", "masking.softcap=5.0", "layout.page_size=1", "layout.cache=paged_hnd", _check(_lengths(65, 0, 17, Q=1), _lengths(66, 3, Q=4))]),
-    ("A5 keys of all requests divided evenly, empty rows among them", RAGGED, [_check(_lengths(1500, 0, 1, 129, 0, Q=1))]),
-    ("A7 fewer tiles than pieces", RAGGED, [_check(_lengths(1, Q=1), _lengths(130, Q=1))]),
-    ("A26 only visible keys are divided", RAGGED, ["axes.WINDOW={values: [none, 100]}", _check(_lengths(700, 5, 170, Q=1, WINDOW=100), _lengths(700, 0, 170, Q=8, WINDOW=100))]),
-    ("A62 more pieces than are combined in one turn", RAGGED, ["regimes.decode.tile.BLOCK_N=16", _check(_lengths(1500, 30, Q=1))]),
-    ("keys divided evenly, heads before the tokens of a page, columns that are no power of two", RAGGED, ["layout={cache: paged_hnd, page_size: 3}", "axes.HK={const: 2}", "axes.D={const: 80}", "axes.WINDOW={values: [none, 100]}", "axes.CAP={range: [3, 3000]}", "scales={k: per_head, v: per_head}", _check(_lengths(500, 5, Q=1, WINDOW=100), _lengths(500, 5, Q=8, WINDOW=100))]),
     ("page lists of all requests, some of them empty", CSR, [_check(_lengths(0, 65, 0, 16, 0, Q=1), _lengths(66, 0, 3, Q=4))]),
     ("page lists of pages of 3, heads before tokens, a window, scales per token", CSR, ["layout.page_size=3", "layout.cache=paged_hnd", "dtypes.kv=fp8_e4m3", "scales={k: per_token, v: per_token}", "interface.args=[q, k_cache, v_cache, kv_indptr, kv_indices, kv_last_page_len, k_scale, v_scale]", "axes.CAP={range: [3, 30000]}", "axes.WINDOW={values: [30]}", "masking.window=WINDOW", "workloads.bench=[]", _check(_lengths(100, 0, 5, Q=1, WINDOW=30), _lengths(100, 33, Q=4, WINDOW=30))]),
     ("page lists of pages of 1, one part that is stored directly", CSR, ["layout.page_size=1", "regimes.decode.splits={waves: 1, min_chunk: 128, max: 1, direct: true}", _check(_lengths(0, 65, 0, 16, Q=1))]),
+    ("A5 keys of all requests divided evenly, empty rows among them", EVEN, [_check(_lengths(1500, 0, 1, 129, 0, Q=1))]),
+    ("A7 fewer tiles than pieces", EVEN, [_check(_lengths(1, Q=1), _lengths(130, Q=1))]),
+    ("A26 only visible keys are divided", EVEN, ["axes.WINDOW={values: [none, 100]}", _check(_lengths(700, 5, 170, Q=1, WINDOW=100), _lengths(700, 0, 170, Q=8, WINDOW=100))]),
+    ("A62 more pieces than are combined in one turn", EVEN, ["regimes.decode.tile.BLOCK_N=16", _check(_lengths(1500, 30, Q=1))]),
+    ("keys divided evenly, heads before the tokens of a page, columns that are no power of two", EVEN, ["layout={cache: paged_hnd, page_size: 3}", "axes.HK={const: 2}", "axes.D={const: 80}", "axes.WINDOW={values: [none, 100]}", "axes.CAP={range: [3, 3000]}", "scales={k: per_head, v: per_head}", _check(_lengths(500, 5, Q=1, WINDOW=100), _lengths(500, 5, Q=8, WINDOW=100))]),
     ("G87 squares beyond fp16", NORM, ["axes.H={values: [4096]}", _check("{T: 2, H: 4096}")]),
     ("G94 a weight of another type", NORM, ["dtypes={x: bf16, weight: fp32, out: bf16}", _check("{T: 3, H: 513}")]),
     ("G105 rows of other lengths", NORM, ["axes.H={values: [1152, 1536, 2560]}", _check("{T: 2, H: {sweep: [1152, 1536, 2560]}}")]),
