@@ -100,6 +100,8 @@ class Asker:
         missing = [name for name in self._bundle.returns if name not in expected]
         if missing:
             raise ProblemError(f"case {case.name!r}: expected() gave no {', '.join(missing)}")
+        for name, one in expected.items():
+            _same_shape(case, name, one)
         return expected
 
     def _guarded(self, work: Callable[[], T]) -> T:
@@ -107,6 +109,24 @@ class Asker:
             return work()
         except Exception as error:
             raise ProblemError(f"{self._bundle.problem_module} raised\n{shown(error)}") from error
+
+
+def _same_shape(case: Case, name: str, expected: Expected) -> None:
+    """Raises `ProblemError` where what is allowed is neither a number nor has one for each value."""
+    wanted = tuple(expected.values.shape)
+    shape = tuple(getattr(expected.absolute, "shape", ()))
+    if _together(shape, wanted) != wanted:
+        raise ProblemError(
+            f"case {case.name!r}: expected() allows {name!r} errors of shape {shape}, and its values "
+            f"have shape {wanted}; give one number, or one for each value"
+        )
+
+
+def _together(one: tuple[int, ...], other: tuple[int, ...]) -> tuple[int, ...] | None:
+    try:
+        return tuple(torch.broadcast_shapes(one, other))
+    except RuntimeError:
+        return None
 
 
 def load_module(name: str) -> ModuleType:
