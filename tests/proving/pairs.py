@@ -33,7 +33,7 @@ from kgen.plan.templates import Templates
 from kgen.prove.check import prove
 from kgen.render.environment import workshop
 from kgen.render.kernels import launchers
-from kgen.spec import Spec, load
+from kgen.spec import Spec, loads
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENT = ROOT / "docs" / "pairs.md"
@@ -45,13 +45,14 @@ SHOWN = 300
 
 @dataclass(frozen=True)
 class Feature:
-    """A change of the base: keys that are set, arguments that come, arguments that go."""
+    """A change of the base: keys that are set, arguments that come and that go, keys of the base that go."""
 
     name: str
     group: str
     set: tuple[str, ...] = ()
     add: tuple[str, ...] = ()
     drop: tuple[str, ...] = ()
+    without: tuple[str, ...] = ()
 
 
 @functools.cache
@@ -59,7 +60,9 @@ def features() -> tuple[Feature, ...]:
     """Those of features.yaml, in its order."""
     groups = yaml.safe_load((FOLDER / "features.yaml").read_text())
     return tuple(
-        Feature(name, group, *(tuple(keys.get(word, ())) for word in ("set", "add", "drop")))
+        Feature(
+            name, group, *(tuple(keys.get(word, ())) for word in ("set", "add", "drop", "without"))
+        )
         for group, members in groups.items()
         for name, keys in members.items()
     )
@@ -82,6 +85,15 @@ def pairs() -> Iterator[tuple[Feature, ...]]:
 def name_of(pair: Sequence[Feature]) -> str:
     """What a pair is called in impossible.yaml and in a log."""
     return " & ".join(one.name for one in pair)
+
+
+def text_of(pair: Sequence[Feature]) -> str:
+    """The base without the keys that go."""
+    document = yaml.safe_load(BASE.read_text())
+    for path in {path for one in pair for path in one.without}:
+        section, key = path.split(".")
+        del document[section][key]
+    return yaml.safe_dump(document, sort_keys=False)
 
 
 def overrides(pair: Sequence[Feature]) -> list[str]:
@@ -128,7 +140,7 @@ def refusal(pair: Sequence[Feature]) -> str:
 def _made(pair: Sequence[Feature]) -> str | Spec:
     """The spec of a pair, planned without a finding; or the first sentence of what is wrong with it."""
     try:
-        spec = load(BASE, overrides(pair))
+        spec = loads(text_of(pair), str(BASE), overrides(pair))
         build(spec)
     except KgenError as error:
         first = error.diagnostics[0]
