@@ -153,7 +153,10 @@ def row(pair: Sequence[Feature], known: Row | None = None) -> Row:
     name, spec = name_of(pair), _made(pair)
     if isinstance(spec, str):
         return Row(name, refused=spec)
-    made = make(spec, Templates())
+    try:
+        made = make(spec, Templates())
+    except KgenError as error:
+        return Row(name, wrong=f"{error.diagnostics[0].code}: {error.diagnostics[0].message}"[:SHOWN])
     if made.wrong:
         told = "; ".join(f"{one.code}: {one.message}" for one in made.findings)
         return Row(name, refused=told[:SHOWN])
