@@ -156,7 +156,9 @@ def row(pair: Sequence[Feature], known: Row | None = None) -> Row:
     try:
         made = make(spec, Templates())
     except KgenError as error:
-        return Row(name, wrong=f"{error.diagnostics[0].code}: {error.diagnostics[0].message}"[:SHOWN])
+        return Row(
+            name, wrong=f"{error.diagnostics[0].code}: {error.diagnostics[0].message}"[:SHOWN]
+        )
     if made.wrong:
         told = "; ".join(f"{one.code}: {one.message}" for one in made.findings)
         return Row(name, refused=told[:SHOWN])
@@ -183,7 +185,7 @@ def _tested(folder: str) -> tuple[int, str]:
     """How many of the check cases passed in the interpreter, and what the first that did not came to."""
     from kgen.runner.bundle import read_bundle
     from kgen.runner.execute import Executor
-    from kgen.runner.problem import Asker
+    from kgen.runner.problem import Asker, ProblemError
     from kgen.runner.results import Status
 
     bundle = read_bundle(folder)
@@ -192,7 +194,10 @@ def _tested(folder: str) -> tuple[int, str]:
     passed = 0
     for case in asker.cases("interpret"):
         if " check" in case.name:
-            result = executor.run(case, twice=False)
+            try:
+                result = executor.run(case, twice=False)
+            except ProblemError as error:
+                return passed, f"{case.name}: {error}"[:SHOWN]
             if result.status is not Status.PASSED:
                 return passed, f"{case.name}: {result.failures[0].message}"[:SHOWN]
             passed += 1
