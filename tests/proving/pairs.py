@@ -31,7 +31,9 @@ from kgen.plan.build import build
 from kgen.plan.model import Plan
 from kgen.plan.templates import Templates
 from kgen.prove.check import prove
+from kgen.render.assemble import raw_text
 from kgen.render.environment import workshop
+from kgen.render.hashes import core_sha256
 from kgen.render.kernels import launchers
 from kgen.spec import Spec, loads
 
@@ -154,17 +156,16 @@ def row(pair: Sequence[Feature], known: Row | None = None) -> Row:
     if isinstance(spec, str):
         return Row(name, refused=spec)
     try:
+        core = core_sha256(raw_text(build(spec), Templates()))
+        if known is not None and known.core == core:
+            return known
         made = make(spec, Templates())
     except KgenError as error:
-        return Row(
-            name, wrong=f"{error.diagnostics[0].code}: {error.diagnostics[0].message}"[:SHOWN]
-        )
+        first = error.diagnostics[0]
+        return Row(name, wrong=f"{first.code}: {first.message}"[:SHOWN])
     if made.wrong:
         told = "; ".join(f"{one.code}: {one.message}" for one in made.findings)
         return Row(name, refused=told[:SHOWN])
-    core = made.manifest["core_sha256"]
-    if known is not None and known.core == core:
-        return known
     proved, left = _proved(build(spec), made)
     with tempfile.TemporaryDirectory() as folder:
         write(files(made, Path(folder)))
