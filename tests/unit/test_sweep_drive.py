@@ -218,8 +218,10 @@ def test_a_sweep_that_is_killed_loses_the_trial_under_way_only(tmp_path, trials)
     store.close()
 
 
+# where tests run in the background of a shell, its programs inherit that Ctrl-C is ignored
 INTERRUPTED = """
-import sys, threading
+import signal, sys, threading
+signal.signal(signal.SIGINT, signal.default_int_handler)
 sys.path.insert(0, {folder!r})
 from dataclasses import replace
 from pathlib import Path
