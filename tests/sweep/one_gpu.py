@@ -6,6 +6,7 @@ The script tells on stderr when that candidate is under way.
 from __future__ import annotations
 
 import random
+import signal
 import sys
 import threading
 from collections.abc import Callable
@@ -71,4 +72,6 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    # in the background of a shell a program inherits that Ctrl-C is ignored
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     main()
