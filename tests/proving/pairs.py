@@ -35,7 +35,7 @@ from kgen.render.assemble import raw_text
 from kgen.render.environment import workshop
 from kgen.render.hashes import core_sha256
 from kgen.render.kernels import launchers
-from kgen.spec import Spec, loads
+from kgen.spec import loads
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENT = ROOT / "docs" / "pairs.md"
@@ -135,38 +135,39 @@ class Row:
 
 def refusal(pair: Sequence[Feature]) -> str:
     """Why the pair is refused; nothing if it is not."""
-    made = _made(pair)
-    return made if isinstance(made, str) else ""
+    planned = _planned(pair)
+    return planned if isinstance(planned, str) else ""
 
 
-def _made(pair: Sequence[Feature]) -> str | Spec:
-    """The spec of a pair, planned without a finding; or the first sentence of what is wrong with it."""
+def _planned(pair: Sequence[Feature]) -> str | Plan:
+    """The plan of a pair, made without a finding; or the first sentence of what is wrong with it."""
     try:
-        spec = loads(text_of(pair), str(BASE), overrides(pair))
-        build(spec)
+        return build(loads(text_of(pair), str(BASE), overrides(pair)))
     except KgenError as error:
-        first = error.diagnostics[0]
-        return f"{first.code}: {first.message}"
-    return spec
+        return _first(error)
+
+
+def _first(error: KgenError) -> str:
+    first = error.diagnostics[0]
+    return f"{first.code}: {first.message}"
 
 
 def row(pair: Sequence[Feature], known: Row | None = None) -> Row:
     """Plans, renders, proves and tests a pair; only the first two where `known` is about the same file."""
-    name, spec = name_of(pair), _made(pair)
-    if isinstance(spec, str):
-        return Row(name, refused=spec)
+    name, plan = name_of(pair), _planned(pair)
+    if isinstance(plan, str):
+        return Row(name, refused=plan)
     try:
-        core = core_sha256(raw_text(build(spec), Templates()))
+        core = core_sha256(raw_text(plan, Templates()))
         if known is not None and known.core == core:
             return known
-        made = make(spec, Templates())
+        made = make(plan.spec, Templates())
     except KgenError as error:
-        first = error.diagnostics[0]
-        return Row(name, wrong=f"{first.code}: {first.message}"[:SHOWN])
+        return Row(name, wrong=_first(error)[:SHOWN])
     if made.wrong:
         told = "; ".join(f"{one.code}: {one.message}" for one in made.findings)
         return Row(name, refused=told[:SHOWN])
-    proved, left = _proved(build(spec), made)
+    proved, left = _proved(plan, made)
     with tempfile.TemporaryDirectory() as folder:
         write(files(made, Path(folder)))
         cases, wrong = _tested(folder)
