@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated, Literal
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -77,9 +77,18 @@ def test_bundle(
     report.diagnose(outcome.diagnostics())
     for line in table(HEADER, _by_regime(results)):
         report.say(line)
+    missed = report.values["not_run"] = _not_run(results, built.manifest)
+    if missed:
+        report.say(f"not run: {', '.join(missed)}, which no case that was asked for reaches")
     report.say(summary((), outcome.summary))
     if not outcome.passed:
         report.fail()
+
+
+def _not_run(results: list[CaseResult], manifest: Mapping[str, Any]) -> list[str]:
+    """The regimes that nothing is said of."""
+    reached = {result.regime for result in results}
+    return [one["name"] for one in manifest["regimes"] if one["name"] not in reached]
 
 
 def _by_regime(results: list[CaseResult]) -> Iterator[list[Cell]]:

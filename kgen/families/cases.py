@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from kgen.expr import evaluate, parse
+from kgen.expr import Expr, Number, children, evaluate, parse
+from kgen.runner.case import Case
 
 
 def inside(problem: Mapping[str, Any], axes: Mapping[str, int | None]) -> bool:
@@ -55,6 +56,38 @@ def values_of(axis: Mapping[str, Any], few: Iterable[int]) -> list[int | None]:
     low, high = axis["range"]
     inner = {value for value in few if low <= value <= high} if isinstance(high, int) else set(few)
     return sorted(inner | {low})
+
+
+def edges(problem: Mapping[str, Any], name: str) -> list[int | None]:
+    """The values of an axis at which a regime may begin or end: beside each number that a `when` compares with.
+
+    That may be a product of axes, so each number counts divided by each size that the other axes have as well.
+    """
+    axes, numbers = problem["axes"], set()
+    for regime in problem["regimes"]:
+        if regime["when"] != "otherwise":
+            numbers |= _numbers(parse(regime["when"]))
+    sizes = [axis.get("values", [axis.get("const")]) for key, axis in axes.items() if key != name]
+    factors = {size for size in itertools.chain(*sizes) if size and size > 1} | {1}
+    at = {number // factor for number in numbers for factor in factors}
+    return values_of(axes[name], {value + step for value in at for step in (-1, 0, 1)})
+
+
+def _numbers(node: Expr) -> set[int]:
+    if isinstance(node, Number):
+        return {int(node.value)}
+    return set().union(*map(_numbers, children(node)))
+
+
+def unreached(
+    problem: Mapping[str, Any], found: Iterable[Case], more: Iterable[Case]
+) -> Iterator[Case]:
+    """For each regime that serves no case of `found`, the first of `more` that it serves."""
+    missing = {regime["name"] for regime in problem["regimes"]} - {case.regime for case in found}
+    for case in more if missing else ():
+        if case.regime in missing:
+            missing.remove(case.regime)
+            yield case
 
 
 def expand(

@@ -121,3 +121,12 @@ def test_a_program_gets_cases_and_summary(kgen, runner):
     assert [case["status"] for case in said["cases"]] == ["passed", "failed"]
     assert said["summary"]["counts"]["failed"] == 1
     assert [one["code"] for one in said["diagnostics"]] == ["KG701"]
+
+
+def test_a_regime_without_a_case_is_told_as_not_run(kgen, runner):
+    runner(NOTHING)
+    told = kgen("test", BUNDLE, "--json")
+    assert json.loads(told.out)["not_run"] == ["rows"]
+    assert "not run: rows, which no case that was asked for reaches" in kgen("test", BUNDLE).out
+    runner(PASSED)
+    assert "not run" not in kgen("test", BUNDLE).out

@@ -24,7 +24,7 @@ from typing import Any
 import torch
 
 from kgen.families.attention.epilogue_reference import applied, epilogue_inputs
-from kgen.families.cases import expand, regime_of, values_of
+from kgen.families.cases import edges, expand, regime_of, unreached, values_of
 from kgen.families.memory import far_apart
 from kgen.runner.case import Case, Expected, Work
 
@@ -45,6 +45,9 @@ EXTREME_SINKS = (3.0, math.inf, -math.inf, 200.0, -200.0)
 BY_TOKEN = ("page", "slot", "h", "d")
 """The order of a cache's dimensions in which tokens are written and read here, and that of a problem that names none."""
 MOST_INTERPRETED_KEYS = 16384
+MOST_REQUESTS = {"interpret": 512, "gpu": 16384}
+MOST_HELD_KEYS = 2**20
+"""Of all requests together, in a case that is there to reach a regime."""
 LONG_WINDOW = 1024
 SPARE_SLOTS = SPARE_ROWS = 3
 
@@ -148,6 +151,7 @@ def _shape(problem: Mapping[str, Any], case: Case) -> Shape:
 def cases(problem: Mapping[str, Any], mode: str) -> list[Case]:
     """Every regime at the edges of its tiles, parts and pages, and each layout; small enough for `interpret` there."""
     found = [*_edge_cases(problem, mode), *_layout_cases(problem), *_workload_cases(problem, mode)]
+    found += unreached(problem, found, _cases_at_edges(problem, mode))
     return list({case.name: case for case in found if case.regime is not None}.values())
 
 
@@ -211,6 +215,19 @@ def _layout_cases(problem: Mapping[str, Any]) -> list[Case]:
 
 def _windows(problem: Mapping[str, Any]) -> list[int | None]:
     return values_of(problem["axes"]["WINDOW"], ()) if "WINDOW" in problem["axes"] else [None]
+
+
+def _cases_at_edges(problem: Mapping[str, Any], mode: str) -> Iterator[Case]:
+    """Every combination of sizes at which a regime may begin or end, small ones first."""
+    tile = _largest(problem, "BLOCK_N")
+    totals = edges(problem, "T") if _ragged(problem) else [0]
+    points = [totals, edges(problem, "CAP"), edges(problem, "B"), edges(problem, "Q")]
+    for total, keys, b, q, window in itertools.product(*points, _windows(problem)):
+        if b <= MOST_REQUESTS[mode] and b * keys <= MOST_HELD_KEYS:
+            # the interpreter takes long over many requests, so most of them are empty
+            lengths = [0] * b
+            lengths[0], lengths[b // 2], lengths[-1] = 5, 1, min(tile + 3, _most_keys(problem))
+            yield _case(problem, b, q, window, lengths, "plain", keys, total=total)
 
 
 def _workload_cases(problem: Mapping[str, Any], mode: str) -> list[Case]:
@@ -279,8 +296,18 @@ def _case(
         )
     regime = regime_of(problem, axes, aligned=layout != "shifted") if b else ""
     sees = "" if window is None else f" window {window}"
-    name = f"B {b} Q {q}{own}{sees} S {','.join(map(str, lengths))} {layout}"
+    name = f"B {b} Q {q}{own}{sees} S {_listed(lengths)} {layout}"
     return Case(name=name, axes=axes, runtime=runtime, layout=layout, regime=regime)
+
+
+def _listed(lengths: list[int]) -> str:
+    """The lengths of all requests, many equal ones in a row as their count."""
+    runs = [(length, len(list(run))) for length, run in itertools.groupby(lengths)]
+    texts = [
+        f"{count} of {length}" if count > 16 else ",".join([str(length)] * count)
+        for length, count in runs
+    ]
+    return ",".join(texts)
 
 
 def workloads(problem: Mapping[str, Any]) -> list[Case]:

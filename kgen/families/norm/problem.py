@@ -5,8 +5,9 @@ Tensors: x [T, H] with any row stride, weight [H] or none, out [T, H].
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -14,12 +15,14 @@ import torch
 
 from kgen.expr import Binary, Call, Expr, Name, Number, Unary, parse
 from kgen.expr.functions import ROW_FUNCTIONS
-from kgen.families.cases import expand, regime_of, values_of
+from kgen.families.cases import edges, expand, regime_of, unreached, values_of
 from kgen.families.memory import far_apart
 from kgen.runner.case import Case, Expected, Work
 
 TORCH = {"bf16": torch.bfloat16, "fp16": torch.float16, "fp32": torch.float32}
 ROUNDOFF = {"bf16": 2.0**-8, "fp16": 2.0**-11, "fp32": 2.0**-24}
+MOST_ELEMENTS = {"interpret": 2**20, "gpu": 2**26}
+"""Of a case that is there to reach a regime."""
 LAYOUTS = ("plain", "padded", "shifted", "far", "large", "tiny", "zero", "equal")
 
 
@@ -36,7 +39,15 @@ def cases(problem: Mapping[str, Any], mode: str) -> list[Case]:
         found.append(
             _case(problem, point["T"], point.get("H", values_of(axes["H"], ())[0]), "check")
         )
+    found += unreached(problem, found, _cases_at_edges(problem, mode))
     return list({case.name: case for case in found if case.regime is not None}.values())
+
+
+def _cases_at_edges(problem: Mapping[str, Any], mode: str) -> Iterator[Case]:
+    """Every combination of sizes at which a regime may begin or end, small ones first."""
+    for columns, rows in itertools.product(edges(problem, "H"), edges(problem, "T")):
+        if rows * columns <= MOST_ELEMENTS[mode]:
+            yield _case(problem, rows, columns, "plain")
 
 
 def _case(problem: Mapping[str, Any], rows: int, columns: int, layout: str) -> Case:
