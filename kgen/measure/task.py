@@ -42,12 +42,22 @@ class Task:
         return asker.workloads() or asker.cases(mode)
 
     def sha256(self) -> str:
-        """The hash of the problem module's text and, of a manifest, what it is asked with."""
-        module = self.form.problem_module
-        path = module if module.endswith(".py") else importlib.util.find_spec(module).origin
-        digest = hashlib.sha256(Path(path).read_bytes())
+        """The hash of the problem module's text, of a package all of it, and, of a manifest, what it is asked with."""
+        digest = hashlib.sha256()
+        for file in _texts(self.form.problem_module):
+            digest.update(file.read_bytes())
         digest.update(json.dumps(dict(self.form.problem), sort_keys=True).encode())
         return digest.hexdigest()
+
+
+def _texts(module: str) -> list[Path]:
+    """The file of a problem module, or those of a package of that name."""
+    if module.endswith(".py"):
+        return [Path(module)]
+    found = importlib.util.find_spec(module)
+    if found.submodule_search_locations is None:
+        return [Path(found.origin)]
+    return sorted(Path(found.origin).parent.rglob("*.py"))
 
 
 def find_task(candidate: str, problem: str = "") -> Task:

@@ -57,8 +57,8 @@ class Work:
 
 @runtime_checkable
 class Problem(Protocol):
-    """The functions of `kgen/families/<family>/problem.py`. `problem` is the manifest's entry of
-    that name.
+    """The functions of `kgen.families.<family>.problem`, a module or a package. `problem` is the
+    manifest's entry of that name.
 
     A module that can be measured has two more: `workloads(problem)`, the list of cases to time,
     and `work(problem, case)`, the `Work` of one of them. Where it has

@@ -15,6 +15,7 @@ os.environ["TRITON_INTERPRET"] = "1"
 import torch  # noqa: E402
 
 from kgen.families.attention import problem as attention  # noqa: E402
+from kgen.families.attention.problem.case import case_of  # noqa: E402
 from kgen.runner.interpreter.install import install, use_memory  # noqa: E402
 
 BUILDER = install()
@@ -22,7 +23,7 @@ BUILDER = install()
 
 def main(bundle: Path, lengths: list[int]) -> None:
     problem = json.loads((bundle / "manifest.json").read_text())["problem"]
-    case = attention._case(problem, len(lengths), 1, None, lengths, "plain")
+    case = case_of(problem, 1, None, lengths, "plain")
     generator = torch.Generator().manual_seed(7)
     batch = attention.inputs(problem, case, generator, torch.device("cpu"))
     source = compile((bundle / "submission.py").read_text(), str(bundle / "submission.py"), "exec")

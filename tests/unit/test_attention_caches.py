@@ -12,6 +12,8 @@ import torch
 
 from kgen.diagnostics import KgenError
 from kgen.families.attention import problem as attention
+from kgen.families.attention.problem.case import case_of
+from kgen.families.attention.problem.formats import STRANGE_IDS
 from kgen.plan.build import build
 from kgen.prove.promises import promises
 from kgen.prove.replay.host import capture
@@ -38,7 +40,7 @@ def rendered(root: Path) -> Callable[..., Source]:
 def _inputs(source: Source, lengths: list[int], layout: str = "plain") -> tuple[Any, dict]:
     """A case with one query token and these lengths, and its arguments."""
     problem = source.manifest["problem"]
-    case = attention._case(problem, len(lengths), 1, None, lengths, layout)
+    case = case_of(problem, 1, None, lengths, layout)
     generator = torch.Generator().manual_seed(5)
     return case, attention.inputs(problem, case, generator, torch.device("cpu"))
 
@@ -88,7 +90,7 @@ def test_a_contiguous_cache_gives_what_a_paged_one_gives(rendered):
     _, swapped = _inputs(by_head, [40, 0, 3])
     tokens = {name: arguments[name].flatten(0, 1) for name in ("k_cache", "v_cache")}
     table = torch.arange(3 * 43, dtype=torch.int32).view(3, 43)
-    listed = attention._case(paged.manifest["problem"], 3, 1, None, [40, 0, 3], "plain", keys=43)
+    listed = case_of(paged.manifest["problem"], 1, None, [40, 0, 3], "plain", keys=43)
     through = {
         **arguments,
         **{name: one[:, None] for name, one in tokens.items()},
@@ -334,16 +336,16 @@ def test_lists_are_rows_of_a_table_one_behind_the_other(rendered):
     listed = arguments["kv_indices"].tolist()
     assert case.axes["CAP"] == 16 * len(listed) == 16 * 6
     assert len(set(listed[:5])) == 5 and all(0 < page < case.axes["PAGES"] for page in listed[:5])
-    assert listed[5] == attention.STRANGE_IDS[0]
+    assert listed[5] == STRANGE_IDS[0]
 
 
 def test_pages_before_the_window_are_strange(rendered):
     window = ("axes.WINDOW={values: [5]}", "masking.window=WINDOW")
     problem = rendered(CSR, *window).manifest["problem"]
-    case = attention._case(problem, 2, 1, 5, [40, 3], "plain")
+    case = case_of(problem, 1, 5, [40, 3], "plain")
     generator = torch.Generator().manual_seed(5)
     listed = attention.inputs(problem, case, generator, torch.device("cpu"))["kv_indices"]
-    assert listed[:2].tolist() == list(attention.STRANGE_IDS)
+    assert listed[:2].tolist() == list(STRANGE_IDS)
     assert (listed[2:4] > 0).all() and (listed[2:4] < case.axes["PAGES"]).all()
 
 
@@ -368,7 +370,7 @@ def test_lists_give_what_a_table_gives(rendered):
         pages = listed[starts[request] : starts[request + 1]]
         rows[request, : len(pages)] = pages
     through = {**arguments, "block_table": rows}
-    other = attention._case(plain.manifest["problem"], 3, 1, None, lengths, "plain")
+    other = case_of(plain.manifest["problem"], 1, None, lengths, "plain")
     results = [
         attention.expected(one.manifest["problem"], at, given)["out"].values
         for one, at, given in ((source, case, arguments), (plain, other, through))
@@ -380,7 +382,7 @@ def test_the_work_counts_lists(rendered):
     table = "interface.args=[q, k_cache, v_cache, block_table, seq_lens]"
     case, _ = _inputs(rendered(CSR), [40, 0, 3])
     plain = rendered(CSR, "layout.table=block_table", table).manifest["problem"]
-    other = attention._case(plain, 3, 1, None, [40, 0, 3], "plain")
+    other = case_of(plain, 1, None, [40, 0, 3], "plain")
     moved = attention.work(rendered(CSR).manifest["problem"], case).bytes
     assert moved - attention.work(plain, other).bytes == 4 * (4 + 3) - 4 * 3
 

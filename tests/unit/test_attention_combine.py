@@ -11,6 +11,7 @@ import torch
 
 from kgen.diagnostics import KgenError
 from kgen.families.attention import problem as attention
+from kgen.families.attention.problem.case import case_of
 from kgen.plan.build import build
 from kgen.plan.check import check
 from kgen.plan.templates import Templates
@@ -197,7 +198,7 @@ def test_rounded_parts_are_allowed_for_and_wide_ones_are_not(fixed):
     allowed = {}
     for kept in ("bf16", "fp32"):
         problem = fixed(f"regimes.decode.combine.partials={kept}").manifest["problem"]
-        case = attention._case(problem, 2, 1, None, [900, 9], "plain")
+        case = case_of(problem, 1, None, [900, 9], "plain")
         generator = torch.Generator().manual_seed(5)
         arguments = attention.inputs(problem, case, generator, torch.device("cpu"))
         allowed[kept] = attention.expected(problem, case, arguments)["out"].absolute

@@ -13,6 +13,7 @@ import torch
 from torch.nn import functional
 
 from kgen.families.attention import problem as attention
+from kgen.families.attention.problem.case import case_of
 from kgen.plan.build import build
 from kgen.render.assemble import render
 from kgen.render.model import Source
@@ -36,7 +37,7 @@ def rendered(root: Path) -> Callable[..., Source]:
 
 
 def _tried(problem: dict[str, Any], layout: str = "plain") -> tuple[Any, dict[str, Any]]:
-    case = attention._case(problem, 2, 1, None, [40, 0], layout)
+    case = case_of(problem, 1, None, [40, 0], layout)
     generator = torch.Generator().manual_seed(5)
     return case, attention.inputs(problem, case, generator, torch.device("cpu"))
 

@@ -13,6 +13,9 @@ import pytest
 import torch
 
 from kgen.families.attention import problem as attention
+from kgen.families.attention.problem.case import case_of
+from kgen.families.attention.problem.formats import NAN_BYTE, TORCH
+from kgen.families.attention.problem.layouts import lay_out
 from kgen.plan.build import build
 from kgen.prove.replay.host import capture
 from kgen.prove.replay.run import run_grid
@@ -37,7 +40,7 @@ def rendered(root: Path) -> Callable[..., Source]:
 
 def _inputs(problem: Mapping[str, Any], lengths: list[int]) -> tuple[Any, dict[str, Any]]:
     """A case of `problem` with these lengths, and its arguments; the same numbers whatever the problem."""
-    case = attention._case(problem, len(lengths), 1, None, lengths, "plain")
+    case = case_of(problem, 1, None, lengths, "plain")
     generator = torch.Generator().manual_seed(5)
     return case, attention.inputs(problem, case, generator, torch.device("cpu"))
 
@@ -149,12 +152,12 @@ def test_the_declared_format_decides_what_bytes_mean(rendered):
 def test_bytes_that_no_key_needs_are_nan_in_both_formats(rendered):
     problem = rendered("dtypes.kv=fp8_e5m2", BYTES, *FP8).manifest["problem"]
     _, arguments = _inputs(problem, [3])
-    assert arguments["k_cache"][0].unique().tolist() == [attention.NAN_BYTE]
-    padded = attention._lay_out(arguments["k_cache"], "k_cache", "padded", torch.device("cpu"))
+    assert arguments["k_cache"][0].unique().tolist() == [NAN_BYTE]
+    padded = lay_out(arguments["k_cache"], "k_cache", "padded", torch.device("cpu"))
     around = padded.as_strided((padded.shape[-1] + 16,), (1,))
-    assert around[padded.shape[-1] :].unique().tolist() == [attention.NAN_BYTE]
+    assert around[padded.shape[-1] :].unique().tolist() == [NAN_BYTE]
     for kind in ("fp8_e4m3", "fp8_e5m2"):
-        assert around[-1:].view(attention.TORCH[kind]).float().isnan().all()
+        assert around[-1:].view(TORCH[kind]).float().isnan().all()
 
 
 # ---------------------------------------------------------------- scales for each KV head

@@ -12,6 +12,7 @@ import torch
 from kgen.diagnostics import KgenError
 from kgen.expr import to_python
 from kgen.families.attention import problem as attention
+from kgen.families.attention.problem.case import case_of
 from kgen.plan.build import build
 from kgen.prove.replay.host import capture
 from kgen.prove.replay.run import run_grid
@@ -75,7 +76,7 @@ def test_each_width_is_masked_where_its_own_tile_is_wider(rendered, keys, values
 
 def test_the_reference_has_outputs_of_that_width(rendered):
     problem = rendered(UNEVEN).manifest["problem"]
-    case = attention._case(problem, 1, 1, None, [1], "plain")
+    case = case_of(problem, 1, None, [1], "plain")
     arguments = attention.inputs(
         problem, case, torch.Generator().manual_seed(5), torch.device("cpu")
     )

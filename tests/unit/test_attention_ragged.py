@@ -12,6 +12,8 @@ import torch
 
 from kgen.diagnostics import KgenError
 from kgen.families.attention import problem as attention
+from kgen.families.attention.problem.case import case_of
+from kgen.families.attention.problem.formats import STRANGE_IDS
 from kgen.plan.build import build
 from kgen.plan.model import Plan
 from kgen.prove.promises import promises
@@ -115,9 +117,7 @@ def _call(
     total: int = 0,
 ):
     most = max(counts)
-    case = attention._case(
-        problem, len(counts), most, None, lengths, layout, counts=counts, total=total
-    )
+    case = case_of(problem, most, None, lengths, layout, counts=counts, total=total)
     generator = torch.Generator().manual_seed(5)
     return case, attention.inputs(problem, case, generator, torch.device("cpu"))
 
@@ -129,7 +129,7 @@ def test_offsets_are_sums_of_counts_and_the_queries_are_side_by_side(rendered):
     assert arguments["max_q"] == 8
     # no key of a request without tokens is seen
     first = arguments["block_table"][2]
-    assert set(first.tolist()) <= set(attention.STRANGE_IDS)
+    assert set(first.tolist()) <= set(STRANGE_IDS)
 
 
 def test_offsets_that_lead_outside_are_tried(rendered):

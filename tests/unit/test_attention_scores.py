@@ -15,6 +15,9 @@ import pytest
 import torch
 
 from kgen.families.attention import problem as attention
+from kgen.families.attention.problem.case import case_of
+from kgen.families.attention.problem.shape import shape_of
+from kgen.families.attention.problem.tensors import EXTREME_SINKS, drawn_sinks
 from kgen.plan.build import build
 from kgen.render.assemble import render
 from kgen.render.model import Source
@@ -74,7 +77,7 @@ def test_scales_of_keys_and_rows_are_factors_before_the_cap(rendered):
 def test_the_reference_caps_scores(rendered, size):
     """Two keys of scores +size and -size: their capped scores differ by twice the cap, here 2."""
     problem = rendered("masking.softcap=1.0", "scales.softmax=1.0", *SMALL).manifest["problem"]
-    case = attention._case(problem, 1, 1, None, [2], "plain")
+    case = case_of(problem, 1, None, [2], "plain")
     arguments = attention.inputs(
         problem, case, torch.Generator().manual_seed(1), torch.device("cpu")
     )
@@ -139,7 +142,7 @@ def test_the_reference_counts_a_sink_once_and_as_it_is(rendered):
     """Three keys of score 0: a sink of 0 is a fourth, whatever scales and caps scores."""
     changes = ("scales.softmax=0.05", "masking.softcap=5.0")
     problem = rendered(*SINKS, *SMALL, *changes).manifest["problem"]
-    case = attention._case(problem, 2, 1, None, [3, 0], "plain")
+    case = case_of(problem, 1, None, [3, 0], "plain")
     arguments = attention.inputs(
         problem, case, torch.Generator().manual_seed(1), torch.device("cpu")
     )
@@ -170,8 +173,8 @@ def test_sinks_of_every_kind_are_tried(rendered):
     for case in attention.cases(problem, "interpret"):
         if case.axes["B"]:
             generator = torch.Generator().manual_seed(1)
-            shape = attention._shape(problem, case)
-            layouts[case.layout] = attention._sinks(shape, case.layout, generator)
+            shape = shape_of(problem, case)
+            layouts[case.layout] = drawn_sinks(shape, case.layout, generator)
     assert layouts["plain"].isfinite().all() and layouts["plain"].unique().numel() == 64
     for layout in ("extreme", "check"):
-        assert set(attention.EXTREME_SINKS) <= set(layouts[layout].tolist())
+        assert set(EXTREME_SINKS) <= set(layouts[layout].tolist())

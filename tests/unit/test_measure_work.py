@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 import torch
 
 from kgen.families.attention import problem as attention
+from kgen.families.attention.problem.case import case_of
 from kgen.families.norm import problem as norm
 from kgen.measure.sets import copies, rotation, rounds_for
+from kgen.measure.task import find_task
 from kgen.runner.bundle import read_bundle
 from kgen.runner.problem import Asker
 
@@ -29,7 +32,7 @@ def test_attention_counts_live_keys_once_and_pairs_twice(root):
 
 def test_a_window_and_causal_rows_are_counted(root):
     problem = manifest(root, "attention/gqa8_fp8_page1")
-    case = attention._case(problem, 1, 8, 4096, [10000], "plain")
+    case = case_of(problem, 8, 4096, [10000], "plain")
     work = attention.work(problem, case)
     assert work.operations == 4 * 128 * 8 * 8 * 4096
     assert work.bytes == 2 * (4096 + 7) * 128 + 4 * (4096 + 7) + 2 * (8 * 8 * 128 * 2) + 4
@@ -73,3 +76,18 @@ def test_copies_lie_alike_and_share_what_was_shared():
     assert made["a"].storage_offset() == 1 and made["n"] == 3
     made["b"][0, 1] = -1.0
     assert made["a"][1, 0] == -1.0 and whole[1, 1] == 7.0
+
+
+def test_a_problem_that_is_a_package_is_hashed_with_all_that_it_is_made_of(
+    root, tmp_path, monkeypatch
+):
+    package = tmp_path / "problem_in_parts"
+    package.mkdir()
+    (package / "__init__.py").write_text("from problem_in_parts.answers import expected\n")
+    (package / "answers.py").write_text("expected = 1\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    task = find_task(str(root / "generated/attention/gqa8_fp8_page1"))
+    task = replace(task, form=replace(task.form, problem_module=package.name))
+    before = task.sha256()
+    (package / "answers.py").write_text("expected = 2\n")
+    assert task.sha256() != before
