@@ -21,6 +21,7 @@ DTYPES: Mapping[str, tuple[str, str, int]] = {
     "fp8_e5m2": ("float8_e5m2", "fp8e5", 1),
     "uint8": ("uint8", "u8", 1),
     "int32": ("int32", "i32", 4),
+    "int64": ("int64", "i64", 8),
 }
 
 
@@ -159,6 +160,6 @@ class Family:
     context: Callable[[Spec], Mapping[str, Any]]
     problem: Callable[[Spec], Mapping[str, Any]]
     accesses: Callable[[Spec], Accesses]
-    limits: Mapping[str, tuple[int, int]]
+    limits: Callable[[Spec], Mapping[str, tuple[int, int]]]
     optional: frozenset[str]
     batch_axes: frozenset[str] = frozenset()

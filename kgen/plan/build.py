@@ -363,7 +363,7 @@ class _Builder:
         if when is not None:
             return domain.where(when)
         if fallback and self.spec.document.interface.outside == "fallback":
-            return domain.widened(self.family.limits)
+            return domain.widened(self.family.limits(self.spec))
         return domain
 
     def _scope(

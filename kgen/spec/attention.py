@@ -100,6 +100,11 @@ class Masking(Model):
     )
     sinks: bool = Field(False, description="A learned logit for each head joins the softmax.")
     softcap: Softcap = Field(None, description="Scores become softcap * tanh(score / softcap).")
+    tree: Literal["none", "int32", "int64"] = Field(
+        "none",
+        description="The type of `tree_mask`, which has a bit for each query token that a query token sees; or"
+        " `none`, where it sees those before it.",
+    )
 
 
 def _softmax_scale(value: object) -> str | float:

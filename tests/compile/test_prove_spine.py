@@ -28,7 +28,7 @@ REST = (
     *("attention/suite_fp8_1", "attention/suite_fp8_8"),
     *("attention/gqa4_bf16_hnd", "attention/gqa4_e5m2_bytes", "attention/gqa4_e4m3_head_scales"),
     *("attention/gqa4_e4m3_softcap", "attention/gqa4_bf16_sinks_softcap"),
-    "attention/gqa4_bf16_gated",
+    *("attention/gqa4_bf16_gated", "attention/gqa4_bf16_tree"),
     *("attention/mha_dqk192_dv128", "attention/gqa4_bf16_contiguous"),
     *("attention/gqa40_bf16", "attention/gqa4_bf16_packed", "attention/gqa4_bf16_ragged"),
     *("attention/gqa4_e4m3_interleaved_token_scales", "attention/gqa4_bf16_csr"),

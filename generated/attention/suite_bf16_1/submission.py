@@ -18,7 +18,7 @@
 # devices h200; targets sm_90
 # written by kgen 0.1.0 from suite_bf16_1.yaml
 # spec f5c92e6436189dcc9381a2aa2787184af922b2e8d6024599ce3585f2df3ba799
-# templates 2e570ab31d9728bf97a33c38073e0c52134aa9f603f801d81539cbfd70f00de4
+# templates 35443f41bc1e8d3ee6a1703ac70b8e16b7853972bc823d7d60acbcda61919656
 
 import torch
 import triton

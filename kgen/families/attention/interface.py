@@ -36,6 +36,7 @@ from kgen.families.attention.tables import (
     values,
 )
 from kgen.families.attention.scores import check_scores, modifications
+from kgen.families.attention.tree import check_tree, tree_bits, tree_mask
 from kgen.families.model import (
     DTYPES,
     Accesses,
@@ -67,6 +68,7 @@ def _tensors(spec: Spec) -> tuple[Tensor, ...]:
     ]
     found += table_tensors(spec)
     found += [queries.OFFSETS] if queries.ragged(spec) else []
+    found += [tree_mask(spec)] if tree_bits(spec) else []
     found += scale_tensors(spec)
     if document.masking.sinks:
         heads = (Dim("h", "HK * G"),)
@@ -146,6 +148,7 @@ def _features(spec: Spec) -> Mapping[str, Value]:
         "masking.causal": document.masking.causal,
         "masking.sinks": document.masking.sinks,
         "masking.softcap": "none" if document.masking.softcap is None else "number",
+        "masking.tree": document.masking.tree,
         "scales.k": document.scales.k,
         "scales.v": document.scales.v,
         "interface.lse": document.interface.lse,
@@ -180,7 +183,7 @@ def _check(spec: Spec) -> list[Diagnostic]:
                     hint="add window to interface.args, or give the axis a single value",
                 )
             )
-    found += [*_check_sizes(spec), *check_scores(spec), *check_epilogue(spec)]
+    found += [*_check_sizes(spec), *check_scores(spec), *check_tree(spec), *check_epilogue(spec)]
     if operand(spec) == "bf16" and document.dtypes.kv == "fp16":
         found.append(
             spec.diagnostic(
@@ -267,6 +270,7 @@ def _context(spec: Spec) -> Mapping[str, Any]:
         "scaled_query": used == "fp16" and document.dtypes.q == "bf16",
         "lse": document.interface.lse,
         "softcap": document.masking.softcap is not None,
+        "tree_bits": tree_bits(spec),
         "log2_e": math.log2(math.e),
         "gate": document.epilogue.gate,
     }
@@ -308,6 +312,17 @@ def _accesses(spec: Spec) -> Accesses:
     )
 
 
+def _limits(spec: Spec) -> Mapping[str, tuple[int, int]]:
+    return {
+        "B": (1, 2**31 - 1),
+        "Q": (1, tree_bits(spec) or queries.MOST_OF_A_REQUEST),
+        "T": (1, queries.MOST_TOKENS),
+        "PAGES": (1, 2**31 - 1),
+        "CAP": (1, MOST_KEYS),
+        "WINDOW": (1, MOST_KEYS),
+    }
+
+
 FAMILY = Family(
     name="attention",
     tensors=_tensors,
@@ -332,18 +347,11 @@ FAMILY = Family(
     context=_context,
     problem=_problem,
     accesses=_accesses,
-    limits={
-        "B": (1, 2**31 - 1),
-        "Q": (1, 4096),
-        "T": (1, queries.MOST_TOKENS),
-        "PAGES": (1, 2**31 - 1),
-        "CAP": (1, MOST_KEYS),
-        "WINDOW": (1, MOST_KEYS),
-    },
+    limits=_limits,
     optional=frozenset(
         {
-            *("k_cache", "v_cache", "kv_cache", *TABLES, "cu_q", "k_scale", "v_scale", "sinks"),
-            *("norm_weight", "gate", "lse"),
+            *("k_cache", "v_cache", "kv_cache", *TABLES, "cu_q", "tree_mask"),
+            *("k_scale", "v_scale", "sinks", "norm_weight", "gate", "lse"),
         }
     ),
     batch_axes=frozenset({"B", "T", "PAGES", "CAP"}),

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 MOST_TOKENS = 2**30
 """Offsets of tokens are 32 bits wide, with room for a tile more."""
 
+MOST_OF_A_REQUEST = 4096
+
 OFFSETS = Tensor(
     "cu_q",
     "cu_q",

@@ -21,6 +21,8 @@ def modifications(spec: Spec) -> Mapping[str, Any]:
         found["softcap"] = float(masking.softcap)
     if masking.sinks:
         found["sinks"] = True
+    if masking.tree != "none":
+        found["tree"] = masking.tree
     return found
 
 

@@ -95,6 +95,6 @@ FAMILY = Family(
     context=_context,
     problem=_problem,
     accesses=lambda spec: Accesses(reads=(WHOLE_ROWS,)),
-    limits={"T": (1, 2**31 - 1), "H": (1, 2**30)},
+    limits=lambda spec: {"T": (1, 2**31 - 1), "H": (1, 2**30)},
     optional=frozenset({"weight"}),
 )

@@ -36,6 +36,7 @@ ELEMENTS: Mapping[str, str] = {
     "fp8_e5m2": "f8E5M2",
     "uint8": "i8",
     "int32": "i32",
+    "int64": "i64",
 }
 """MLIR's names of kgen's types."""
 

@@ -17,7 +17,7 @@ from kgen.prove.replay.judge import Scene
 from kgen.prove.replay.model import Instance, Launch, Pointer, Reads
 
 _TYPES = {
-    **{"bf16": "bf16", "fp16": "fp16", "fp32": "fp32", "int32": "i32"},
+    **{"bf16": "bf16", "fp16": "fp16", "fp32": "fp32", "int32": "i32", "int64": "i64"},
     **{"fp8_e4m3": "fp8e4nv", "fp8_e5m2": "fp8e5", "uint8": "u8"},
 }
 _GAP = 16
@@ -220,6 +220,9 @@ def _attention_arguments(
             for name, extents in _token_scales(problem, sizes, pages).items()
         },
         "sinks": _tensor("sinks", "fp32", (sizes["HK"] * sizes["G"],), "h", 0),
+        "tree_mask": _tensor(
+            "tree_mask", problem.get("tree", "int32"), rows[:-2], "t" if ragged else "bt", gap
+        ),
         "norm_weight": _tensor("norm_weight", dtypes["q"], outputs[-1:], "d", 0),
         "gate": _tensor("gate", dtypes["q"], outputs, "thd" if ragged else "bthd", gap),
         "cu_q": _tensor("cu_q", "int32", (sizes["B"] + 1,), "b", gap, starts),

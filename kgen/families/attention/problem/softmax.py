@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +14,7 @@ from kgen.families.attention.problem.epilogue import applied
 from kgen.families.attention.problem.formats import ROUNDOFF, TORCH, as_bytes
 from kgen.families.attention.problem.pages import given_pages
 from kgen.families.attention.problem.shape import Shape, shape_of
+from kgen.families.attention.problem.tree import seen_of_tree
 from kgen.runner.case import Case, Expected
 
 
@@ -86,11 +87,11 @@ def _attend(problem: Mapping[str, Any], shape: Shape, arguments: Mapping[str, An
     score_error = torch.zeros((*q.shape[:-1], 1), dtype=torch.float64, device=q.device)
     found = _Rows(out, lse, torch.zeros_like(out), score_error)
     for request, token in shape.each_token():
-        row, keys = shape.row(request, token), shape.keys(request, token)
+        row, keys = shape.row(request, token), _seen(shape, arguments, request, token)
         lse[row] = sink.squeeze(-1)
         if not len(keys):
             continue
-        keys = torch.arange(keys.start, keys.stop, device=q.device)
+        keys = torch.tensor(keys, device=q.device)
         at = pages[request][keys // shape.page], keys % shape.page
         k, v = (_of_heads(problem, shape, cache, at) for cache in caches)
         k_scale, v_scale = (
@@ -101,6 +102,14 @@ def _attend(problem: Mapping[str, Any], shape: Shape, arguments: Mapping[str, An
         found.out[row], found.lse[row] = one.out, one.lse
         found.spread[row], found.score_error[row] = one.spread, one.score_error
     return found
+
+
+def _seen(shape: Shape, arguments: Mapping[str, Any], request: int, token: int) -> Sequence[int]:
+    """The keys that a row sees."""
+    if "tree_mask" not in arguments:
+        return shape.keys(request, token)
+    mask = int(arguments["tree_mask"][shape.row(request, token)])
+    return seen_of_tree(mask, shape.live(request), shape.tokens(request), shape.window)
 
 
 def _of_heads(

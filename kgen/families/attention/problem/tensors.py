@@ -14,6 +14,7 @@ from kgen.families.attention.problem.formats import TORCH
 from kgen.families.attention.problem.layouts import lay_out
 from kgen.families.attention.problem.pages import as_lists, drawn_pages, poisoned, visible
 from kgen.families.attention.problem.shape import Shape, shape_of
+from kgen.families.attention.problem.tree import drawn_trees
 from kgen.runner.case import Case
 
 K_SCALE, V_SCALE = 0.5, 2.0
@@ -43,6 +44,8 @@ def inputs(
         "window": shape.window,
         "max_q": shape.queries,
     }
+    if "tree" in problem:
+        found["tree_mask"] = drawn_trees(problem["tree"], shape, case.layout, generator)
     outputs = (*shape.rows(), shape.heads * shape.group, shape.value_columns)
     drawn = epilogue_inputs(problem.get("epilogue", {}), outputs, case.layout, generator)
     found |= {name: value.to(TORCH[dtypes["q"]]) for name, value in drawn.items()}

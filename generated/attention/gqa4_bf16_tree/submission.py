@@ -1,0 +1,1165 @@
+# gqa4_bf16_tree
+#
+# Verification of a tree of draft tokens, with a mask of bits for each of them, over full contexts
+# and a sliding window.
+#
+# regime   when            kernel
+# full     WINDOW is None  split_k
+#     BLOCK_N=64, WAVES=2, MIN_CHUNK=128, MAX_SPLITS=16, NUM_WARPS=4, NUM_STAGES=3, COMBINE_BLOCK_S=16
+# sliding  WINDOW == 128   split_k
+#     BLOCK_N=32, WAVES=2, MIN_CHUNK=64, MAX_SPLITS=4, DIRECT=True, NUM_WARPS=4, NUM_STAGES=3, COMBINE_BLOCK_S=4
+# rest     otherwise       generic
+#     BLOCK_M=16, BLOCK_N=32, NUM_WARPS=4, NUM_STAGES=2
+#
+# devices h200; targets sm_90
+# written by kgen 0.1.0 from gqa4_bf16_tree.yaml
+# spec 0adb622f5b41f23b9b07b6b0200ebea294b6dc31e0f337aee2d1de2dd00a0939
+# templates 35443f41bc1e8d3ee6a1703ac70b8e16b7853972bc823d7d60acbcda61919656
+
+import torch
+import triton
+import triton.language as tl
+
+HK = 2  # KV heads on this rank
+G = 4  # query heads per KV head
+D = 64  # head dimension
+PAGE = 16  # tokens of a page
+SM_SCALE_LOG2 = 0.18033688011112042  # softmax scale times log2 e
+SMS = 132  # multiprocessors of h200
+
+
+def ceil_div(a, b):
+    """a / b, rounded up."""
+    return -(-a // b)
+
+
+def next_pow2(x):
+    """The smallest power of two that is at least x."""
+    return 1 << max(x - 1, 0).bit_length()
+
+
+def check_tensor(name, tensor, dtype, rank, device):
+    if tensor.dtype != dtype:
+        raise TypeError(f"{name} is {tensor.dtype}; this file was made for {dtype}")
+    if tensor.device != device:
+        raise ValueError(f"{name} is on {tensor.device}, other arguments are on {device}")
+    if rank == 0 and tensor.numel() != 1:
+        raise ValueError(f"{name} has {tensor.numel()} elements, not one")
+    if rank and tensor.dim() != rank:
+        raise ValueError(f"{name} has {tensor.dim()} dimensions, not {rank}")
+    if rank and tensor.shape[-1] > 1 and tensor.stride(-1) != 1:
+        raise ValueError(f"{name} has stride {tensor.stride(-1)} in its last dimension, not 1")
+
+
+def check_shape(name, tensor, shape):
+    if tuple(tensor.shape) != shape:
+        raise ValueError(f"{name} has shape {tuple(tensor.shape)}, not {shape}")
+
+
+def check_range(name, value, low, high):
+    if not low <= value <= high:
+        raise ValueError(f"{name} is {value}; this file serves {low} to {high}")
+
+
+def check_optional(name, value, low, high):
+    if value is not None and type(value) is not int:
+        raise TypeError(f"{name} is {value!r}, neither an integer nor None")
+    if value is not None and not low <= value <= high:
+        raise ValueError(f"{name} is {value}; this file serves None and {low} to {high}")
+
+
+def is_aligned(*tensors):
+    """Whether every base is a multiple of 16 bytes and every stride but the last of 16 elements."""
+    return all(
+        tensor.data_ptr() % 16 == 0 and all(stride % 16 == 0 for stride in tensor.stride()[:-1])
+        for tensor in tensors
+    )
+
+
+@triton.jit(
+    do_not_specialize=[
+        "p_block_table",
+        "p_seq_lens",
+        "p_tree_mask",
+        "stride_block_table_b",
+        "stride_tree_mask_b",
+        "CAP",
+        "SPLITS",
+    ]
+)
+def split_kernel(
+    p_q,
+    p_k,
+    p_v,
+    p_block_table,
+    p_seq_lens,
+    p_tree_mask,
+    p_partial_out,
+    p_partial_max,
+    p_partial_sum,
+    stride_q_b: tl.int64,
+    stride_q_t: tl.int64,
+    stride_q_h: tl.int64,
+    stride_k_page: tl.int64,
+    stride_k_slot: tl.int64,
+    stride_k_h: tl.int64,
+    stride_v_page: tl.int64,
+    stride_v_slot: tl.int64,
+    stride_v_h: tl.int64,
+    stride_block_table_b: tl.int64,
+    stride_tree_mask_b: tl.int64,
+    CAP: tl.int32,
+    SPLITS: tl.int32,
+    Q: tl.constexpr,
+    G: tl.constexpr,
+    HK: tl.constexpr,
+    D: tl.constexpr,
+    PAGE: tl.constexpr,
+    SM_SCALE_LOG2: tl.constexpr,
+    ROWS: tl.constexpr,
+    BLOCK_M: tl.constexpr,
+    BLOCK_N: tl.constexpr,
+    BLOCK_D: tl.constexpr,
+):
+    i_b, i_h, i_s = tl.program_id(0), tl.program_id(1), tl.program_id(2)
+
+    # a row is a query token and a head of the group, so that one tile of keys serves them all
+    o_m = tl.arange(0, BLOCK_M)
+    o_t = o_m // G
+    o_d = tl.arange(0, BLOCK_D)
+
+    # a length beyond the table or below 0 must not lead outside of it
+    b_len = tl.minimum(tl.maximum(tl.load(p_seq_lens + i_b), 0), CAP)
+
+    # parts are whole turns of the loop, counted from the first key that is read
+    b_chunk = tl.cdiv(tl.cdiv(b_len, SPLITS), BLOCK_N) * BLOCK_N
+    b_lo = i_s * b_chunk
+    b_hi = tl.minimum(b_lo + b_chunk, b_len)
+
+    b_q = tl.load(
+        p_q
+        + i_b * stride_q_b
+        + o_t[:, None] * stride_q_t
+        + (i_h * G + o_m % G)[:, None] * stride_q_h
+        + o_d[None, :],
+    )
+    b_scale = SM_SCALE_LOG2
+
+    # bit j says that a row sees draft token j
+    b_bits = tl.load(p_tree_mask + i_b * stride_tree_mask_b + o_t)
+
+    b_m = tl.full((BLOCK_M,), float("-inf"), tl.float32)
+    b_l = tl.zeros((BLOCK_M,), tl.float32)
+    b_acc = tl.zeros((BLOCK_M, BLOCK_D), tl.float32)
+
+    o_n = b_lo + tl.arange(0, BLOCK_N)
+    b_page = tl.load(
+        p_block_table + i_b * stride_block_table_b + o_n // PAGE, mask=o_n < b_hi, other=0
+    )
+    for i_n in tl.range(b_lo, b_hi, BLOCK_N):
+        o_n = i_n + tl.arange(0, BLOCK_N)
+        m_n = o_n < b_hi
+        b_k = tl.load(
+            p_k
+            + b_page[:, None] * stride_k_page
+            + (o_n % PAGE)[:, None] * stride_k_slot
+            + i_h * stride_k_h
+            + o_d[None, :],
+            mask=m_n[:, None],
+            other=0.0,
+        )
+        b_v = tl.load(
+            p_v
+            + b_page[:, None] * stride_v_page
+            + (o_n % PAGE)[:, None] * stride_v_slot
+            + i_h * stride_v_h
+            + o_d[None, :],
+            mask=m_n[:, None],
+            other=0.0,
+        )
+        # ids of the next turn: looked up in their own turn, they would hold back its loads
+        b_page = tl.load(
+            p_block_table + i_b * stride_block_table_b + (o_n + BLOCK_N) // PAGE,
+            mask=o_n + BLOCK_N < b_hi,
+            other=0,
+        )
+        # all rows see the keys before the draft, and of the draft those that their bits name
+        o_j = o_n - (b_len - Q)
+        m_j = ((b_bits[:, None] >> (o_j & 31)[None, :]) & 1) != 0
+        m_s = m_n[None, :] & ((o_j < 0)[None, :] | m_j)
+
+        b_s = tl.dot(b_q, tl.trans(b_k))
+        b_s = tl.where(m_s, b_s * b_scale, float("-inf"))
+        b_m_new = tl.maximum(b_m, tl.max(b_s, 1))
+        # a row that has seen no key yet has no maximum: any finite one keeps -inf - -inf out
+        b_ref = tl.where(b_m_new == float("-inf"), 0.0, b_m_new)
+        b_p = tl.exp2(b_s - b_ref[:, None])
+        b_alpha = tl.exp2(b_m - b_ref)
+        b_l = b_l * b_alpha + tl.sum(b_p, 1)
+        b_acc = tl.dot(b_p.to(tl.bfloat16), b_v, b_acc * b_alpha[:, None])
+        b_m = b_m_new
+
+    # a part without keys stores nothing: the combine reads only those that have some
+    if b_lo < b_hi:
+        o_p = ((i_b * HK + i_h) * SPLITS + i_s) * ROWS + o_m
+        tl.store(
+            p_partial_out + o_p[:, None] * D + o_d[None, :],
+            b_acc,
+        )
+        tl.store(p_partial_max + o_p, b_m)
+        tl.store(p_partial_sum + o_p, b_l)
+
+
+@triton.jit(do_not_specialize=["p_seq_lens", "stride_lse_t", "CAP", "SPLITS"])
+def combine_kernel(
+    p_partial_out,
+    p_partial_max,
+    p_partial_sum,
+    p_seq_lens,
+    p_out,
+    p_lse,
+    stride_out_b: tl.int64,
+    stride_out_t: tl.int64,
+    stride_out_h: tl.int64,
+    stride_lse_b: tl.int64,
+    stride_lse_t: tl.int64,
+    CAP: tl.int32,
+    SPLITS: tl.int32,
+    G: tl.constexpr,
+    HK: tl.constexpr,
+    D: tl.constexpr,
+    ROWS: tl.constexpr,
+    BLOCK_N: tl.constexpr,
+    BLOCK_D: tl.constexpr,
+    BLOCK_S: tl.constexpr,
+):
+    i_b, i_h, i_m = tl.program_id(0), tl.program_id(1), tl.program_id(2)
+    o_d = tl.arange(0, BLOCK_D)
+
+    # a length beyond the table or below 0 must not lead outside of it
+    b_len = tl.minimum(tl.maximum(tl.load(p_seq_lens + i_b), 0), CAP)
+
+    # parts are whole turns of the loop, counted from the first key that is read
+    b_chunk = tl.cdiv(tl.cdiv(b_len, SPLITS), BLOCK_N) * BLOCK_N
+    b_parts = tl.cdiv(b_len, tl.maximum(b_chunk, BLOCK_N))
+
+    # one tile holds every part that there can be
+    o_s = tl.arange(0, BLOCK_S)
+    m_s = o_s < b_parts
+    o_p = ((i_b * HK + i_h) * SPLITS + o_s) * ROWS + i_m
+    b_part_max = tl.load(p_partial_max + o_p, mask=m_s, other=float("-inf"))
+    b_part_sum = tl.load(p_partial_sum + o_p, mask=m_s, other=0.0)
+    b_part = tl.load(
+        p_partial_out + o_p[:, None] * D + o_d[None, :],
+        mask=m_s[:, None],
+        other=0.0,
+    )
+    b_m = tl.max(b_part_max, 0)
+    # a row may see no key at all: any finite maximum keeps -inf - -inf out
+    b_ref = tl.where(b_m == float("-inf"), 0.0, b_m)
+    b_w = tl.exp2(b_part_max - b_ref)
+    b_l = tl.sum(b_w * b_part_sum, 0)
+    b_acc = tl.sum(b_w[:, None] * b_part, 0)
+
+    # no key at all: the sum is 0 and so is the output
+    b_out = b_acc / tl.where(b_l > 0, b_l, 1.0)
+    tl.store(
+        p_out
+        + i_b * stride_out_b
+        + (i_m // G) * stride_out_t
+        + (i_h * G + i_m % G) * stride_out_h
+        + o_d,
+        b_out.to(p_out.dtype.element_ty),
+    )
+    tl.store(
+        p_lse + i_b * stride_lse_b + (i_m // G) * stride_lse_t + i_h * G + i_m % G,
+        (b_m + tl.log2(tl.where(b_l > 0, b_l, 1.0))) * 0.6931471805599453,
+    )
+
+
+@triton.jit(
+    do_not_specialize=[
+        "p_block_table",
+        "p_seq_lens",
+        "p_tree_mask",
+        "stride_block_table_b",
+        "stride_tree_mask_b",
+        "stride_lse_t",
+        "CAP",
+    ]
+)
+def direct_window_kernel(
+    p_q,
+    p_k,
+    p_v,
+    p_block_table,
+    p_seq_lens,
+    p_tree_mask,
+    p_out,
+    p_lse,
+    stride_q_b: tl.int64,
+    stride_q_t: tl.int64,
+    stride_q_h: tl.int64,
+    stride_k_page: tl.int64,
+    stride_k_slot: tl.int64,
+    stride_k_h: tl.int64,
+    stride_v_page: tl.int64,
+    stride_v_slot: tl.int64,
+    stride_v_h: tl.int64,
+    stride_block_table_b: tl.int64,
+    stride_tree_mask_b: tl.int64,
+    stride_out_b: tl.int64,
+    stride_out_t: tl.int64,
+    stride_out_h: tl.int64,
+    stride_lse_b: tl.int64,
+    stride_lse_t: tl.int64,
+    CAP: tl.int32,
+    Q: tl.constexpr,
+    G: tl.constexpr,
+    PAGE: tl.constexpr,
+    WINDOW: tl.constexpr,
+    SM_SCALE_LOG2: tl.constexpr,
+    BLOCK_M: tl.constexpr,
+    BLOCK_N: tl.constexpr,
+    BLOCK_D: tl.constexpr,
+):
+    i_b, i_h = tl.program_id(0), tl.program_id(1)
+
+    # a row is a query token and a head of the group, so that one tile of keys serves them all
+    o_m = tl.arange(0, BLOCK_M)
+    o_t = o_m // G
+    o_d = tl.arange(0, BLOCK_D)
+
+    # a length beyond the table or below 0 must not lead outside of it
+    b_len = tl.minimum(tl.maximum(tl.load(p_seq_lens + i_b), 0), CAP)
+    # WINDOW keys, the row's own included: the first token sees the oldest
+    b_first = tl.maximum(b_len - Q + 1 - WINDOW, 0)
+
+    b_q = tl.load(
+        p_q
+        + i_b * stride_q_b
+        + o_t[:, None] * stride_q_t
+        + (i_h * G + o_m % G)[:, None] * stride_q_h
+        + o_d[None, :],
+    )
+    b_scale = SM_SCALE_LOG2
+
+    # bit j says that a row sees draft token j
+    b_bits = tl.load(p_tree_mask + i_b * stride_tree_mask_b + o_t)
+    # a row stands behind the draft tokens that it sees, of which it is one itself
+    o_j = tl.arange(0, 32)
+    b_seen = tl.where(o_j[None, :] < Q, (b_bits[:, None] >> o_j[None, :]) & 1, 0)
+    b_depth = tl.maximum(tl.sum(b_seen, 1).to(tl.int32), 1) - 1
+
+    b_m = tl.full((BLOCK_M,), float("-inf"), tl.float32)
+    b_l = tl.zeros((BLOCK_M,), tl.float32)
+    b_acc = tl.zeros((BLOCK_M, BLOCK_D), tl.float32)
+
+    o_n = b_first + tl.arange(0, BLOCK_N)
+    b_page = tl.load(
+        p_block_table + i_b * stride_block_table_b + o_n // PAGE, mask=o_n < b_len, other=0
+    )
+    for i_n in tl.range(b_first, b_len, BLOCK_N):
+        o_n = i_n + tl.arange(0, BLOCK_N)
+        m_n = o_n < b_len
+        b_k = tl.load(
+            p_k
+            + b_page[:, None] * stride_k_page
+            + (o_n % PAGE)[:, None] * stride_k_slot
+            + i_h * stride_k_h
+            + o_d[None, :],
+            mask=m_n[:, None],
+            other=0.0,
+        )
+        b_v = tl.load(
+            p_v
+            + b_page[:, None] * stride_v_page
+            + (o_n % PAGE)[:, None] * stride_v_slot
+            + i_h * stride_v_h
+            + o_d[None, :],
+            mask=m_n[:, None],
+            other=0.0,
+        )
+        # ids of the next turn: looked up in their own turn, they would hold back its loads
+        b_page = tl.load(
+            p_block_table + i_b * stride_block_table_b + (o_n + BLOCK_N) // PAGE,
+            mask=o_n + BLOCK_N < b_len,
+            other=0,
+        )
+        # all rows see the keys before the draft, within their windows, and of the draft those that their bits name
+        o_j = o_n - (b_len - Q)
+        m_j = ((b_bits[:, None] >> (o_j & 31)[None, :]) & 1) != 0
+        m_s = m_n[None, :] & tl.where(
+            (o_j < 0)[None, :], o_j[None, :] > (b_depth - WINDOW)[:, None], m_j
+        )
+
+        b_s = tl.dot(b_q, tl.trans(b_k))
+        b_s = tl.where(m_s, b_s * b_scale, float("-inf"))
+        b_m_new = tl.maximum(b_m, tl.max(b_s, 1))
+        # a row that has seen no key yet has no maximum: any finite one keeps -inf - -inf out
+        b_ref = tl.where(b_m_new == float("-inf"), 0.0, b_m_new)
+        b_p = tl.exp2(b_s - b_ref[:, None])
+        b_alpha = tl.exp2(b_m - b_ref)
+        b_l = b_l * b_alpha + tl.sum(b_p, 1)
+        b_acc = tl.dot(b_p.to(tl.bfloat16), b_v, b_acc * b_alpha[:, None])
+        b_m = b_m_new
+
+    # no key at all: the sum is 0 and so is the output
+    b_out = b_acc / tl.where(b_l > 0, b_l, 1.0)[:, None]
+    tl.store(
+        p_out
+        + i_b * stride_out_b
+        + o_t[:, None] * stride_out_t
+        + (i_h * G + o_m % G)[:, None] * stride_out_h
+        + o_d[None, :],
+        b_out.to(p_out.dtype.element_ty),
+    )
+    tl.store(
+        p_lse + i_b * stride_lse_b + o_t * stride_lse_t + i_h * G + o_m % G,
+        (b_m + tl.log2(tl.where(b_l > 0, b_l, 1.0))) * 0.6931471805599453,
+    )
+
+
+@triton.jit(
+    do_not_specialize=[
+        "p_block_table",
+        "p_seq_lens",
+        "p_tree_mask",
+        "stride_block_table_b",
+        "stride_tree_mask_b",
+        "CAP",
+        "SPLITS",
+    ]
+)
+def split_window_kernel(
+    p_q,
+    p_k,
+    p_v,
+    p_block_table,
+    p_seq_lens,
+    p_tree_mask,
+    p_partial_out,
+    p_partial_max,
+    p_partial_sum,
+    stride_q_b: tl.int64,
+    stride_q_t: tl.int64,
+    stride_q_h: tl.int64,
+    stride_k_page: tl.int64,
+    stride_k_slot: tl.int64,
+    stride_k_h: tl.int64,
+    stride_v_page: tl.int64,
+    stride_v_slot: tl.int64,
+    stride_v_h: tl.int64,
+    stride_block_table_b: tl.int64,
+    stride_tree_mask_b: tl.int64,
+    CAP: tl.int32,
+    SPLITS: tl.int32,
+    Q: tl.constexpr,
+    G: tl.constexpr,
+    HK: tl.constexpr,
+    D: tl.constexpr,
+    PAGE: tl.constexpr,
+    WINDOW: tl.constexpr,
+    SM_SCALE_LOG2: tl.constexpr,
+    ROWS: tl.constexpr,
+    BLOCK_M: tl.constexpr,
+    BLOCK_N: tl.constexpr,
+    BLOCK_D: tl.constexpr,
+):
+    i_b, i_h, i_s = tl.program_id(0), tl.program_id(1), tl.program_id(2)
+
+    # a row is a query token and a head of the group, so that one tile of keys serves them all
+    o_m = tl.arange(0, BLOCK_M)
+    o_t = o_m // G
+    o_d = tl.arange(0, BLOCK_D)
+
+    # a length beyond the table or below 0 must not lead outside of it
+    b_len = tl.minimum(tl.maximum(tl.load(p_seq_lens + i_b), 0), CAP)
+    # WINDOW keys, the row's own included: the first token sees the oldest
+    b_first = tl.maximum(b_len - Q + 1 - WINDOW, 0)
+
+    # parts are whole turns of the loop, counted from the first key that is read
+    b_chunk = tl.cdiv(tl.cdiv(b_len - b_first, SPLITS), BLOCK_N) * BLOCK_N
+    b_lo = b_first + i_s * b_chunk
+    b_hi = tl.minimum(b_lo + b_chunk, b_len)
+
+    b_q = tl.load(
+        p_q
+        + i_b * stride_q_b
+        + o_t[:, None] * stride_q_t
+        + (i_h * G + o_m % G)[:, None] * stride_q_h
+        + o_d[None, :],
+    )
+    b_scale = SM_SCALE_LOG2
+
+    # bit j says that a row sees draft token j
+    b_bits = tl.load(p_tree_mask + i_b * stride_tree_mask_b + o_t)
+    # a row stands behind the draft tokens that it sees, of which it is one itself
+    o_j = tl.arange(0, 32)
+    b_seen = tl.where(o_j[None, :] < Q, (b_bits[:, None] >> o_j[None, :]) & 1, 0)
+    b_depth = tl.maximum(tl.sum(b_seen, 1).to(tl.int32), 1) - 1
+
+    b_m = tl.full((BLOCK_M,), float("-inf"), tl.float32)
+    b_l = tl.zeros((BLOCK_M,), tl.float32)
+    b_acc = tl.zeros((BLOCK_M, BLOCK_D), tl.float32)
+
+    o_n = b_lo + tl.arange(0, BLOCK_N)
+    b_page = tl.load(
+        p_block_table + i_b * stride_block_table_b + o_n // PAGE, mask=o_n < b_hi, other=0
+    )
+    for i_n in tl.range(b_lo, b_hi, BLOCK_N):
+        o_n = i_n + tl.arange(0, BLOCK_N)
+        m_n = o_n < b_hi
+        b_k = tl.load(
+            p_k
+            + b_page[:, None] * stride_k_page
+            + (o_n % PAGE)[:, None] * stride_k_slot
+            + i_h * stride_k_h
+            + o_d[None, :],
+            mask=m_n[:, None],
+            other=0.0,
+        )
+        b_v = tl.load(
+            p_v
+            + b_page[:, None] * stride_v_page
+            + (o_n % PAGE)[:, None] * stride_v_slot
+            + i_h * stride_v_h
+            + o_d[None, :],
+            mask=m_n[:, None],
+            other=0.0,
+        )
+        # ids of the next turn: looked up in their own turn, they would hold back its loads
+        b_page = tl.load(
+            p_block_table + i_b * stride_block_table_b + (o_n + BLOCK_N) // PAGE,
+            mask=o_n + BLOCK_N < b_hi,
+            other=0,
+        )
+        # all rows see the keys before the draft, within their windows, and of the draft those that their bits name
+        o_j = o_n - (b_len - Q)
+        m_j = ((b_bits[:, None] >> (o_j & 31)[None, :]) & 1) != 0
+        m_s = m_n[None, :] & tl.where(
+            (o_j < 0)[None, :], o_j[None, :] > (b_depth - WINDOW)[:, None], m_j
+        )
+
+        b_s = tl.dot(b_q, tl.trans(b_k))
+        b_s = tl.where(m_s, b_s * b_scale, float("-inf"))
+        b_m_new = tl.maximum(b_m, tl.max(b_s, 1))
+        # a row that has seen no key yet has no maximum: any finite one keeps -inf - -inf out
+        b_ref = tl.where(b_m_new == float("-inf"), 0.0, b_m_new)
+        b_p = tl.exp2(b_s - b_ref[:, None])
+        b_alpha = tl.exp2(b_m - b_ref)
+        b_l = b_l * b_alpha + tl.sum(b_p, 1)
+        b_acc = tl.dot(b_p.to(tl.bfloat16), b_v, b_acc * b_alpha[:, None])
+        b_m = b_m_new
+
+    # a part without keys stores nothing: the combine reads only those that have some
+    if b_lo < b_hi:
+        o_p = ((i_b * HK + i_h) * SPLITS + i_s) * ROWS + o_m
+        tl.store(
+            p_partial_out + o_p[:, None] * D + o_d[None, :],
+            b_acc,
+        )
+        tl.store(p_partial_max + o_p, b_m)
+        tl.store(p_partial_sum + o_p, b_l)
+
+
+@triton.jit(do_not_specialize=["p_seq_lens", "stride_lse_t", "CAP", "SPLITS"])
+def combine_window_kernel(
+    p_partial_out,
+    p_partial_max,
+    p_partial_sum,
+    p_seq_lens,
+    p_out,
+    p_lse,
+    stride_out_b: tl.int64,
+    stride_out_t: tl.int64,
+    stride_out_h: tl.int64,
+    stride_lse_b: tl.int64,
+    stride_lse_t: tl.int64,
+    CAP: tl.int32,
+    SPLITS: tl.int32,
+    Q: tl.constexpr,
+    G: tl.constexpr,
+    HK: tl.constexpr,
+    D: tl.constexpr,
+    WINDOW: tl.constexpr,
+    ROWS: tl.constexpr,
+    BLOCK_N: tl.constexpr,
+    BLOCK_D: tl.constexpr,
+    BLOCK_S: tl.constexpr,
+):
+    i_b, i_h, i_m = tl.program_id(0), tl.program_id(1), tl.program_id(2)
+    o_d = tl.arange(0, BLOCK_D)
+
+    # a length beyond the table or below 0 must not lead outside of it
+    b_len = tl.minimum(tl.maximum(tl.load(p_seq_lens + i_b), 0), CAP)
+    # WINDOW keys, the row's own included: the first token sees the oldest
+    b_first = tl.maximum(b_len - Q + 1 - WINDOW, 0)
+
+    # parts are whole turns of the loop, counted from the first key that is read
+    b_chunk = tl.cdiv(tl.cdiv(b_len - b_first, SPLITS), BLOCK_N) * BLOCK_N
+    b_parts = tl.cdiv(b_len - b_first, tl.maximum(b_chunk, BLOCK_N))
+
+    # one tile holds every part that there can be
+    o_s = tl.arange(0, BLOCK_S)
+    m_s = o_s < b_parts
+    o_p = ((i_b * HK + i_h) * SPLITS + o_s) * ROWS + i_m
+    b_part_max = tl.load(p_partial_max + o_p, mask=m_s, other=float("-inf"))
+    b_part_sum = tl.load(p_partial_sum + o_p, mask=m_s, other=0.0)
+    b_part = tl.load(
+        p_partial_out + o_p[:, None] * D + o_d[None, :],
+        mask=m_s[:, None],
+        other=0.0,
+    )
+    b_m = tl.max(b_part_max, 0)
+    # a row may see no key at all: any finite maximum keeps -inf - -inf out
+    b_ref = tl.where(b_m == float("-inf"), 0.0, b_m)
+    b_w = tl.exp2(b_part_max - b_ref)
+    b_l = tl.sum(b_w * b_part_sum, 0)
+    b_acc = tl.sum(b_w[:, None] * b_part, 0)
+
+    # no key at all: the sum is 0 and so is the output
+    b_out = b_acc / tl.where(b_l > 0, b_l, 1.0)
+    tl.store(
+        p_out
+        + i_b * stride_out_b
+        + (i_m // G) * stride_out_t
+        + (i_h * G + i_m % G) * stride_out_h
+        + o_d,
+        b_out.to(p_out.dtype.element_ty),
+    )
+    tl.store(
+        p_lse + i_b * stride_lse_b + (i_m // G) * stride_lse_t + i_h * G + i_m % G,
+        (b_m + tl.log2(tl.where(b_l > 0, b_l, 1.0))) * 0.6931471805599453,
+    )
+
+
+@triton.jit(
+    do_not_specialize=[
+        "p_q",
+        "p_k",
+        "p_v",
+        "p_block_table",
+        "p_seq_lens",
+        "p_tree_mask",
+        "stride_q_b",
+        "stride_q_t",
+        "stride_q_h",
+        "stride_k_page",
+        "stride_k_slot",
+        "stride_k_h",
+        "stride_v_page",
+        "stride_v_slot",
+        "stride_v_h",
+        "stride_block_table_b",
+        "stride_tree_mask_b",
+        "stride_lse_b",
+        "stride_lse_t",
+        "CAP",
+        "Q",
+        "WINDOW",
+    ]
+)
+def attend_kernel(
+    p_q,
+    p_k,
+    p_v,
+    p_block_table,
+    p_seq_lens,
+    p_tree_mask,
+    p_out,
+    p_lse,
+    stride_q_b: tl.int64,
+    stride_q_t: tl.int64,
+    stride_q_h: tl.int64,
+    stride_k_page: tl.int64,
+    stride_k_slot: tl.int64,
+    stride_k_h: tl.int64,
+    stride_v_page: tl.int64,
+    stride_v_slot: tl.int64,
+    stride_v_h: tl.int64,
+    stride_block_table_b: tl.int64,
+    stride_tree_mask_b: tl.int64,
+    stride_out_b: tl.int64,
+    stride_out_t: tl.int64,
+    stride_out_h: tl.int64,
+    stride_lse_b: tl.int64,
+    stride_lse_t: tl.int64,
+    CAP: tl.int32,
+    Q: tl.int32,
+    WINDOW: tl.int32,
+    G: tl.constexpr,
+    PAGE: tl.constexpr,
+    SM_SCALE_LOG2: tl.constexpr,
+    BLOCK_M: tl.constexpr,
+    BLOCK_N: tl.constexpr,
+    BLOCK_D: tl.constexpr,
+):
+    i_b, i_h, i_m = tl.program_id(0), tl.program_id(1), tl.program_id(2)
+
+    # a row is a query token and a head of the group, so that one tile of keys serves them all
+    o_m = i_m * BLOCK_M + tl.arange(0, BLOCK_M)
+    m_m = o_m < Q * G
+    o_t = o_m // G
+    o_d = tl.arange(0, BLOCK_D)
+
+    # a length beyond the table or below 0 must not lead outside of it
+    b_len = tl.minimum(tl.maximum(tl.load(p_seq_lens + i_b), 0), CAP)
+    # WINDOW keys, the row's own included: the first token sees the oldest
+    b_first = tl.maximum(b_len - Q + 1 - WINDOW, 0)
+
+    b_q = tl.load(
+        p_q
+        + i_b * stride_q_b
+        + o_t[:, None] * stride_q_t
+        + (i_h * G + o_m % G)[:, None] * stride_q_h
+        + o_d[None, :],
+        mask=m_m[:, None],
+        other=0.0,
+    )
+    b_scale = SM_SCALE_LOG2
+
+    # bit j says that a row sees draft token j
+    b_bits = tl.load(p_tree_mask + i_b * stride_tree_mask_b + o_t, mask=m_m, other=0)
+    # a row stands behind the draft tokens that it sees, of which it is one itself
+    o_j = tl.arange(0, 32)
+    b_seen = tl.where(o_j[None, :] < Q, (b_bits[:, None] >> o_j[None, :]) & 1, 0)
+    b_depth = tl.maximum(tl.sum(b_seen, 1).to(tl.int32), 1) - 1
+
+    b_m = tl.full((BLOCK_M,), float("-inf"), tl.float32)
+    b_l = tl.zeros((BLOCK_M,), tl.float32)
+    b_acc = tl.zeros((BLOCK_M, BLOCK_D), tl.float32)
+
+    for i_n in tl.range(b_first, b_len, BLOCK_N):
+        o_n = i_n + tl.arange(0, BLOCK_N)
+        m_n = o_n < b_len
+        b_page = tl.load(
+            p_block_table + i_b * stride_block_table_b + o_n // PAGE, mask=m_n, other=0
+        )
+        b_k = tl.load(
+            p_k
+            + b_page[:, None] * stride_k_page
+            + (o_n % PAGE)[:, None] * stride_k_slot
+            + i_h * stride_k_h
+            + o_d[None, :],
+            mask=m_n[:, None],
+            other=0.0,
+        )
+        b_v = tl.load(
+            p_v
+            + b_page[:, None] * stride_v_page
+            + (o_n % PAGE)[:, None] * stride_v_slot
+            + i_h * stride_v_h
+            + o_d[None, :],
+            mask=m_n[:, None],
+            other=0.0,
+        )
+        # all rows see the keys before the draft, within their windows, and of the draft those that their bits name
+        o_j = o_n - (b_len - Q)
+        m_j = ((b_bits[:, None] >> (o_j & 31)[None, :]) & 1) != 0
+        m_s = m_n[None, :] & tl.where(
+            (o_j < 0)[None, :], o_j[None, :] > (b_depth - WINDOW)[:, None], m_j
+        )
+
+        b_s = tl.dot(b_q, tl.trans(b_k))
+        b_s = tl.where(m_s, b_s * b_scale, float("-inf"))
+        b_m_new = tl.maximum(b_m, tl.max(b_s, 1))
+        # a row that has seen no key yet has no maximum: any finite one keeps -inf - -inf out
+        b_ref = tl.where(b_m_new == float("-inf"), 0.0, b_m_new)
+        b_p = tl.exp2(b_s - b_ref[:, None])
+        b_alpha = tl.exp2(b_m - b_ref)
+        b_l = b_l * b_alpha + tl.sum(b_p, 1)
+        b_acc = tl.dot(b_p.to(tl.bfloat16), b_v, b_acc * b_alpha[:, None])
+        b_m = b_m_new
+
+    # no key at all: the sum is 0 and so is the output
+    b_out = b_acc / tl.where(b_l > 0, b_l, 1.0)[:, None]
+    tl.store(
+        p_out
+        + i_b * stride_out_b
+        + o_t[:, None] * stride_out_t
+        + (i_h * G + o_m % G)[:, None] * stride_out_h
+        + o_d[None, :],
+        b_out.to(p_out.dtype.element_ty),
+        mask=m_m[:, None],
+    )
+    tl.store(
+        p_lse + i_b * stride_lse_b + o_t * stride_lse_t + i_h * G + o_m % G,
+        (b_m + tl.log2(tl.where(b_l > 0, b_l, 1.0))) * 0.6931471805599453,
+        mask=m_m,
+    )
+
+
+def launch_full(q, k_cache, v_cache, block_table, seq_lens, tree_mask, out, lse, B, Q, CAP):
+    """Regime full: split_k (verify, full, one_turn)."""
+    # query rows of one KV head
+    ROWS = Q * G
+    # rows of the tile; tl.dot needs 16
+    BLOCK_M = min(64, max(16, next_pow2(ROWS)))
+    # tiles of query rows of one KV head
+    ROW_TILES = ceil_div(ROWS, BLOCK_M)
+    # parts of a request, from capacity and never from the live length, so that a captured graph stays right
+    SPLITS = max(1, min(16, 2 * SMS // (B * HK * ROW_TILES), ceil_div(CAP, 128)))
+    partial_out = torch.empty((B, HK, SPLITS, ROWS, D), dtype=torch.float32, device=q.device)
+    partial_max = torch.empty((B, HK, SPLITS, ROWS), dtype=torch.float32, device=q.device)
+    partial_sum = torch.empty((B, HK, SPLITS, ROWS), dtype=torch.float32, device=q.device)
+    split_kernel[(B, HK * ROW_TILES, SPLITS)](
+        q,
+        k_cache,
+        v_cache,
+        block_table,
+        seq_lens,
+        tree_mask,
+        partial_out,
+        partial_max,
+        partial_sum,
+        q.stride(0),
+        q.stride(1),
+        q.stride(2),
+        k_cache.stride(0),
+        k_cache.stride(1),
+        k_cache.stride(2),
+        v_cache.stride(0),
+        v_cache.stride(1),
+        v_cache.stride(2),
+        block_table.stride(0),
+        tree_mask.stride(0),
+        CAP,
+        SPLITS,
+        Q=Q,
+        G=G,
+        HK=HK,
+        D=D,
+        PAGE=PAGE,
+        SM_SCALE_LOG2=SM_SCALE_LOG2,
+        ROWS=ROWS,
+        BLOCK_M=BLOCK_M,
+        BLOCK_N=64,
+        BLOCK_D=64,
+        num_warps=4,
+        num_stages=3,
+    )
+    combine_kernel[(B, HK, ROWS)](
+        partial_out,
+        partial_max,
+        partial_sum,
+        seq_lens,
+        out,
+        lse,
+        out.stride(0),
+        out.stride(1),
+        out.stride(2),
+        lse.stride(0),
+        lse.stride(1),
+        CAP,
+        SPLITS,
+        G=G,
+        HK=HK,
+        D=D,
+        ROWS=ROWS,
+        BLOCK_N=64,
+        BLOCK_D=64,
+        BLOCK_S=16,
+        num_warps=4,
+        num_stages=2,
+    )
+
+
+def launch_sliding_direct(
+    q, k_cache, v_cache, block_table, seq_lens, tree_mask, out, lse, B, Q, CAP
+):
+    """Regime sliding: split_k (window, verify, full, one_turn, direct)."""
+    # query rows of one KV head
+    ROWS = Q * G
+    # rows of the tile; tl.dot needs 16
+    BLOCK_M = min(64, max(16, next_pow2(ROWS)))
+    # tiles of query rows of one KV head
+    ROW_TILES = ceil_div(ROWS, BLOCK_M)
+    direct_window_kernel[(B, HK * ROW_TILES)](
+        q,
+        k_cache,
+        v_cache,
+        block_table,
+        seq_lens,
+        tree_mask,
+        out,
+        lse,
+        q.stride(0),
+        q.stride(1),
+        q.stride(2),
+        k_cache.stride(0),
+        k_cache.stride(1),
+        k_cache.stride(2),
+        v_cache.stride(0),
+        v_cache.stride(1),
+        v_cache.stride(2),
+        block_table.stride(0),
+        tree_mask.stride(0),
+        out.stride(0),
+        out.stride(1),
+        out.stride(2),
+        lse.stride(0),
+        lse.stride(1),
+        CAP,
+        Q=Q,
+        G=G,
+        PAGE=PAGE,
+        WINDOW=128,
+        SM_SCALE_LOG2=SM_SCALE_LOG2,
+        BLOCK_M=BLOCK_M,
+        BLOCK_N=32,
+        BLOCK_D=64,
+        num_warps=4,
+        num_stages=3,
+    )
+
+
+def launch_sliding(q, k_cache, v_cache, block_table, seq_lens, tree_mask, out, lse, B, Q, CAP):
+    """Regime sliding: split_k (window, verify, full, one_turn)."""
+    # query rows of one KV head
+    ROWS = Q * G
+    # rows of the tile; tl.dot needs 16
+    BLOCK_M = min(64, max(16, next_pow2(ROWS)))
+    # tiles of query rows of one KV head
+    ROW_TILES = ceil_div(ROWS, BLOCK_M)
+    # most keys that a request can have to read
+    SPAN = min(CAP, 128 + Q - 1)
+    # parts of a request, from capacity and never from the live length, so that a captured graph stays right
+    SPLITS = max(1, min(4, 2 * SMS // (B * HK * ROW_TILES), ceil_div(SPAN, 64)))
+    partial_out = torch.empty((B, HK, SPLITS, ROWS, D), dtype=torch.float32, device=q.device)
+    partial_max = torch.empty((B, HK, SPLITS, ROWS), dtype=torch.float32, device=q.device)
+    partial_sum = torch.empty((B, HK, SPLITS, ROWS), dtype=torch.float32, device=q.device)
+    split_window_kernel[(B, HK * ROW_TILES, SPLITS)](
+        q,
+        k_cache,
+        v_cache,
+        block_table,
+        seq_lens,
+        tree_mask,
+        partial_out,
+        partial_max,
+        partial_sum,
+        q.stride(0),
+        q.stride(1),
+        q.stride(2),
+        k_cache.stride(0),
+        k_cache.stride(1),
+        k_cache.stride(2),
+        v_cache.stride(0),
+        v_cache.stride(1),
+        v_cache.stride(2),
+        block_table.stride(0),
+        tree_mask.stride(0),
+        CAP,
+        SPLITS,
+        Q=Q,
+        G=G,
+        HK=HK,
+        D=D,
+        PAGE=PAGE,
+        WINDOW=128,
+        SM_SCALE_LOG2=SM_SCALE_LOG2,
+        ROWS=ROWS,
+        BLOCK_M=BLOCK_M,
+        BLOCK_N=32,
+        BLOCK_D=64,
+        num_warps=4,
+        num_stages=3,
+    )
+    combine_window_kernel[(B, HK, ROWS)](
+        partial_out,
+        partial_max,
+        partial_sum,
+        seq_lens,
+        out,
+        lse,
+        out.stride(0),
+        out.stride(1),
+        out.stride(2),
+        lse.stride(0),
+        lse.stride(1),
+        CAP,
+        SPLITS,
+        Q=Q,
+        G=G,
+        HK=HK,
+        D=D,
+        WINDOW=128,
+        ROWS=ROWS,
+        BLOCK_N=32,
+        BLOCK_D=64,
+        BLOCK_S=4,
+        num_warps=4,
+        num_stages=2,
+    )
+
+
+def launch_rest(q, k_cache, v_cache, block_table, seq_lens, tree_mask, out, lse, B, Q, CAP, WINDOW):
+    """Regime rest: generic (window, verify)."""
+    # tiles of query rows of one KV head
+    ROW_TILES = ceil_div(Q * G, 16)
+    attend_kernel[(B, HK, ROW_TILES)](
+        q,
+        k_cache,
+        v_cache,
+        block_table,
+        seq_lens,
+        tree_mask,
+        out,
+        lse,
+        q.stride(0),
+        q.stride(1),
+        q.stride(2),
+        k_cache.stride(0),
+        k_cache.stride(1),
+        k_cache.stride(2),
+        v_cache.stride(0),
+        v_cache.stride(1),
+        v_cache.stride(2),
+        block_table.stride(0),
+        tree_mask.stride(0),
+        out.stride(0),
+        out.stride(1),
+        out.stride(2),
+        lse.stride(0),
+        lse.stride(1),
+        CAP,
+        Q,
+        CAP if WINDOW is None else WINDOW,
+        G=G,
+        PAGE=PAGE,
+        SM_SCALE_LOG2=SM_SCALE_LOG2,
+        BLOCK_M=16,
+        BLOCK_N=32,
+        BLOCK_D=64,
+        num_warps=4,
+        num_stages=2,
+    )
+
+
+def warmup():
+    """Compiles every kernel that this file can launch, so that no call and no graph capture has to."""
+    # fmt: off
+    signatures = [
+        (split_kernel, (torch.bfloat16, torch.bfloat16, torch.bfloat16, torch.int32, torch.int32,
+            torch.int32, torch.float32, torch.float32, torch.float32, 16, 16, 16, 16, 16, 16, 16,
+            16, 16, 1, 1, 1, 1,), dict(Q=4, G=4, HK=2, D=64, PAGE=16,
+            SM_SCALE_LOG2=0.18033688011112042, ROWS=16, BLOCK_M=16, BLOCK_N=64, BLOCK_D=64), 4, 3),
+        (combine_kernel, (torch.float32, torch.float32, torch.float32, torch.int32, torch.bfloat16,
+            torch.float32, 16, 16, 16, 16, 1, 1, 1,), dict(G=4, HK=2, D=64, ROWS=16, BLOCK_N=64,
+            BLOCK_D=64, BLOCK_S=16), 4, 2),
+        (split_kernel, (torch.bfloat16, torch.bfloat16, torch.bfloat16, torch.int32, torch.int32,
+            torch.int32, torch.float32, torch.float32, torch.float32, 16, 16, 16, 16, 16, 16, 16,
+            16, 16, 1, 1, 1, 1,), dict(Q=8, G=4, HK=2, D=64, PAGE=16,
+            SM_SCALE_LOG2=0.18033688011112042, ROWS=32, BLOCK_M=32, BLOCK_N=64, BLOCK_D=64), 4, 3),
+        (combine_kernel, (torch.float32, torch.float32, torch.float32, torch.int32, torch.bfloat16,
+            torch.float32, 16, 16, 16, 16, 1, 1, 1,), dict(G=4, HK=2, D=64, ROWS=32, BLOCK_N=64,
+            BLOCK_D=64, BLOCK_S=16), 4, 2),
+        (direct_window_kernel, (torch.bfloat16, torch.bfloat16, torch.bfloat16, torch.int32,
+            torch.int32, torch.int32, torch.bfloat16, torch.float32, 16, 16, 16, 16, 16, 16, 16, 16,
+            16, 1, 1, 16, 16, 16, 16, 1, 1,), dict(Q=4, G=4, PAGE=16, WINDOW=128,
+            SM_SCALE_LOG2=0.18033688011112042, BLOCK_M=16, BLOCK_N=32, BLOCK_D=64), 4, 3),
+        (direct_window_kernel, (torch.bfloat16, torch.bfloat16, torch.bfloat16, torch.int32,
+            torch.int32, torch.int32, torch.bfloat16, torch.float32, 16, 16, 16, 16, 16, 16, 16, 16,
+            16, 1, 1, 16, 16, 16, 16, 1, 1,), dict(Q=8, G=4, PAGE=16, WINDOW=128,
+            SM_SCALE_LOG2=0.18033688011112042, BLOCK_M=32, BLOCK_N=32, BLOCK_D=64), 4, 3),
+        (split_window_kernel, (torch.bfloat16, torch.bfloat16, torch.bfloat16, torch.int32,
+            torch.int32, torch.int32, torch.float32, torch.float32, torch.float32, 16, 16, 16, 16,
+            16, 16, 16, 16, 16, 1, 1, 1, 1,), dict(Q=4, G=4, HK=2, D=64, PAGE=16, WINDOW=128,
+            SM_SCALE_LOG2=0.18033688011112042, ROWS=16, BLOCK_M=16, BLOCK_N=32, BLOCK_D=64), 4, 3),
+        (combine_window_kernel, (torch.float32, torch.float32, torch.float32, torch.int32,
+            torch.bfloat16, torch.float32, 16, 16, 16, 16, 1, 1, 1,), dict(Q=4, G=4, HK=2, D=64,
+            WINDOW=128, ROWS=16, BLOCK_N=32, BLOCK_D=64, BLOCK_S=4), 4, 2),
+        (split_window_kernel, (torch.bfloat16, torch.bfloat16, torch.bfloat16, torch.int32,
+            torch.int32, torch.int32, torch.float32, torch.float32, torch.float32, 16, 16, 16, 16,
+            16, 16, 16, 16, 16, 1, 1, 1, 1,), dict(Q=8, G=4, HK=2, D=64, PAGE=16, WINDOW=128,
+            SM_SCALE_LOG2=0.18033688011112042, ROWS=32, BLOCK_M=32, BLOCK_N=32, BLOCK_D=64), 4, 3),
+        (combine_window_kernel, (torch.float32, torch.float32, torch.float32, torch.int32,
+            torch.bfloat16, torch.float32, 16, 16, 16, 16, 1, 1, 1,), dict(Q=8, G=4, HK=2, D=64,
+            WINDOW=128, ROWS=32, BLOCK_N=32, BLOCK_D=64, BLOCK_S=4), 4, 2),
+        (attend_kernel, (torch.bfloat16, torch.bfloat16, torch.bfloat16, torch.int32, torch.int32,
+            torch.int32, torch.bfloat16, torch.float32, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 16, 16, 16,
+            1, 1, 1, 1, 1,), dict(G=4, PAGE=16, SM_SCALE_LOG2=0.18033688011112042, BLOCK_M=16,
+            BLOCK_N=32, BLOCK_D=64), 4, 2),
+    ]
+    # fmt: on
+    for kernel, arguments, constants, num_warps, num_stages in signatures:
+        kernel.warmup(
+            *arguments, grid=(1,), num_warps=num_warps, num_stages=num_stages, **constants
+        )
+
+
+def run(q, k_cache, v_cache, block_table, seq_lens, tree_mask, window):
+    """Attention as the table at the top has it.
+
+    q: [B, Q, HK * G, D] bf16, queries
+    k_cache: [PAGES, PAGE, HK, D] bf16, keys
+    v_cache: [PAGES, PAGE, HK, D] bf16, values
+    block_table: [B, CAP // PAGE] int32, page of each run of PAGE tokens; entries past the live length may be anything
+    seq_lens: [B] int32, live tokens
+    tree_mask: [B, Q] int32, a bit for each query token of the request that the token sees, itself included
+    window: sliding window, current token included; None where there is none
+    returns out: [B, Q, HK * G, D] bf16, attention
+    returns lse: [B, Q, HK * G] fp32, logarithm to base e of the sum of exponentials, -inf for an empty row
+    """
+    check_tensor("q", q, torch.bfloat16, 4, q.device)
+    check_tensor("k_cache", k_cache, torch.bfloat16, 4, q.device)
+    check_tensor("v_cache", v_cache, torch.bfloat16, 4, q.device)
+    check_tensor("block_table", block_table, torch.int32, 2, q.device)
+    check_tensor("seq_lens", seq_lens, torch.int32, 1, q.device)
+    check_tensor("tree_mask", tree_mask, torch.int32, 2, q.device)
+    B = q.shape[0]
+    Q = q.shape[1]
+    PAGES = k_cache.shape[0]
+    CAP = block_table.shape[1] * PAGE
+    WINDOW = window
+    check_shape("q", q, (B, Q, HK * G, D))
+    check_shape("k_cache", k_cache, (PAGES, PAGE, HK, D))
+    check_shape("v_cache", v_cache, (PAGES, PAGE, HK, D))
+    check_shape("block_table", block_table, (B, CAP // PAGE))
+    check_shape("seq_lens", seq_lens, (B,))
+    check_shape("tree_mask", tree_mask, (B, Q))
+    out = torch.empty((B, Q, HK * G, D), dtype=torch.bfloat16, device=q.device)
+    lse = torch.empty((B, Q, HK * G), dtype=torch.float32, device=q.device)
+    if out.numel() == 0:
+        return out, lse
+    check_range("B", B, 1, 2147483647)
+    check_range("PAGES", PAGES, 1, 2147483647)
+    check_range("CAP", CAP, 1, 1073741824)
+    check_range("Q", Q, 1, 32)
+    check_optional("WINDOW", WINDOW, 1, 1073741824)
+    # where the spec declares its axes; the fallback serves everything else
+    declared = (
+        1 <= B <= 64
+        and Q in (4, 8)
+        and 1 <= PAGES <= 1048576
+        and 16 <= CAP <= 131072
+        and WINDOW in (None, 128)
+    )
+    aligned = is_aligned(q, k_cache, v_cache)
+    if declared and aligned and WINDOW is None:
+        launch_full(q, k_cache, v_cache, block_table, seq_lens, tree_mask, out, lse, B, Q, CAP)
+    elif declared and aligned and WINDOW == 128:
+        if (
+            max(
+                1,
+                min(
+                    4,
+                    2 * SMS // (B * HK * ceil_div(Q * G, min(64, max(16, next_pow2(Q * G))))),
+                    ceil_div(min(CAP, 128 + Q - 1), 64),
+                ),
+            )
+            == 1
+        ):
+            launch_sliding_direct(
+                q, k_cache, v_cache, block_table, seq_lens, tree_mask, out, lse, B, Q, CAP
+            )
+        else:
+            launch_sliding(
+                q, k_cache, v_cache, block_table, seq_lens, tree_mask, out, lse, B, Q, CAP
+            )
+    else:
+        launch_rest(
+            q, k_cache, v_cache, block_table, seq_lens, tree_mask, out, lse, B, Q, CAP, WINDOW
+        )
+    return out, lse
