@@ -12,9 +12,10 @@ from kgen.cli.options import Json
 from kgen.cli.report import Report, reporting
 from kgen.cli.table import table
 from kgen.diagnostics import Diagnostic, KgenError, Place
-from kgen.evidence.defaults import FLOOR, MAX_REGRESSION, MIN_GAIN
+from kgen.evidence.defaults import FLOOR
 
 if TYPE_CHECKING:
+    from kgen.evidence.gates import Requirements
     from kgen.evidence.intervals import Ratio
     from kgen.evidence.ledger import Attempt, Entry
     from kgen.evidence.receipts import Receipt
@@ -131,11 +132,13 @@ def import_(
         Path, typer.Option("-o", "--out", metavar="DIR", help="Where receipts lie.")
     ] = RECEIPTS,
     min_gain: Annotated[
-        float, typer.Option(help="Share that the aggregate must gain.", min=0, max=1)
-    ] = MIN_GAIN,
+        float | None,
+        typer.Option(help="Share that the mean must gain; the spec's if left out.", min=0, max=1),
+    ] = None,
     max_regression: Annotated[
-        float, typer.Option(help="Share of time that a shape may lose.", min=0, max=1)
-    ] = MAX_REGRESSION,
+        float | None,
+        typer.Option(help="Share that no shape may lose; the spec's if left out.", min=0, max=1),
+    ] = None,
     floor: Annotated[
         float, typer.Option(help="Least half width of an interval, as a share.", min=0, max=0.5)
     ] = FLOOR,
@@ -143,16 +146,14 @@ def import_(
 ) -> None:
     """Takes a remote judge's answer into the ledger; gates apply as to a run of one's own.
 
-    Exit code 0 only if every gate passed, or if a mere check shows that the file is right.
+    The spec's gates are in the manifest beside the judged file. Exit code 0 only if every gate passed, or if a mere check shows that the file is right.
     """
-    from kgen.evidence.gates import Requirements
     from kgen.evidence.receipts import receipt, write
     from kgen.evidence.report import report as lines
 
     with reporting("ledger import", as_json) as report:
-        found = receipt(
-            _imported(answer, mapping, file, floor), Requirements(min_gain, max_regression)
-        )
+        required = _required(file, min_gain, max_regression)
+        found = receipt(_imported(answer, mapping, file, floor), required)
         try:
             path = write(out / _folder(found.record.problem), found)
         except OSError as error:
@@ -173,6 +174,25 @@ def _good(found: Receipt) -> bool:
     if found.record.mode == "check":
         return not found.analysis.held and not found.analysis.unchecked
     return found.decision is not None and found.decision.decision == "promoted"
+
+
+def _required(file: Path, min_gain: float | None, max_regression: float | None) -> Requirements:
+    """What the gates require: as given, else as the manifest of the file's bundle has it, if it is in one.
+
+    Raises `KgenError` (KG958) for a manifest that has no shares there.
+    """
+    from kgen.evidence.gates import requirements
+    from kgen.measure.task import find_task
+    from kgen.runner.bundle import BundleError
+
+    try:
+        manifest = find_task(str(file)).manifest
+    except BundleError:
+        manifest = {}
+    found = requirements(manifest, min_gain, max_regression)
+    if found.senseless:
+        raise KgenError([Diagnostic("KG958", found.senseless, Place(str(file)))])
+    return found
 
 
 def _imported(answer: Path, mapping: Path, file: Path, floor: float) -> Any:

@@ -28,8 +28,9 @@ class Requirements:
     def senseless(self) -> str:
         """Which of them is no share, in words; empty if both are."""
         for name, value in (("min_gain", self.min_gain), ("max_regression", self.max_regression)):
-            if not 0 <= value <= 1:
-                return f"the gate {name} is {value:g}; it takes a share from 0 to 1, such as 0.03"
+            number = isinstance(value, (int, float)) and not isinstance(value, bool)
+            if not number or not 0 <= value <= 1:
+                return f"the gate {name} is {value!r}; it takes a share from 0 to 1, such as 0.03"
         return ""
 
 
@@ -59,11 +60,11 @@ def requirements(
     manifest: Mapping[str, Any], min_gain: float | None = None, max_regression: float | None = None
 ) -> Requirements:
     """What a manifest's `gates` ask for, each replaced by what the command line says; defaults where neither does."""
-    declared = Requirements(**manifest.get("gates", {}))
-    return Requirements(
-        declared.min_gain if min_gain is None else min_gain,
-        declared.max_regression if max_regression is None else max_regression,
-    )
+    given = {"min_gain": min_gain, "max_regression": max_regression}
+    own = manifest.get("gates", {})
+    own = own if isinstance(own, Mapping) else {}
+    known = {name: own[name] for name in given if name in own}
+    return Requirements(**{**known, **{n: one for n, one in given.items() if one is not None}})
 
 
 def judged(analysis: Analysis, requirements: Requirements) -> tuple[Gate, ...]:
@@ -134,7 +135,7 @@ def _speed(analysis: Analysis, required: Requirements) -> Iterator[Gate]:
     against = "the incumbent" if incumbent else "the baseline"
     served = analysis.by_fallback(candidate.candidate)
     yield _gain(_compared(candidate, incumbent), required.min_gain, against, served)
-    yield _interval(candidate, incumbent or analysis.aggregate_of("again"), against)
+    yield _interval(candidate, _rival(analysis), against)
     yield _regression(analysis, required.max_regression, bool(incumbent), against)
 
 
@@ -153,20 +154,25 @@ def _gain(found: Ratio | None, min_gain: float, against: str, served: str) -> Ga
     return Gate("gain", required, found.point, _status(held), reason)
 
 
-def _interval(candidate: Aggregate, other: Aggregate | None, against: str) -> Gate:
-    """Whether the intervals of both, each against the baseline, lie apart.
+def _rival(analysis: Analysis) -> Aggregate | None:
+    """Whose interval has to be exceeded: the incumbent's, or the baseline's against itself.
 
-    The baseline's own interval is that of its second run.
+    That is the interval of its second run; a remote judge tells none, and then it is what its own times' intervals make.
     """
-    if other is None:
-        reason = "no second run of the baseline was told, whose interval it has to exceed"
-        return Gate("interval", None, None, "failed", reason)
-    mine, theirs = candidate.to_baseline, other.to_baseline
+    rivals = map(analysis.aggregate_of, ("incumbent", "again", "baseline"))
+    return next((one for one in rivals if one is not None), None)
+
+
+def _interval(candidate: Aggregate, other: Aggregate | None, against: str) -> Gate:
+    """Whether the intervals of both, each against the baseline, lie apart."""
+    mine, theirs = candidate.to_baseline, other and other.to_baseline
     if None in (mine, theirs) or mine.low is None or theirs.high is None:
         return Gate("interval", None, None, "failed", f"it or {against} has no interval")
     held = round(mine.low, DIGITS) > round(theirs.high, DIGITS)
     word = "above" if held else "not above"
     reason = f"its lower end {mine.low:.4f} is {word} the upper end {theirs.high:.4f} of {against}"
+    if other.role == "baseline":
+        reason += " to itself, by the intervals of its own times"
     return Gate("interval", theirs.high, mine.low, _status(held), reason)
 
 

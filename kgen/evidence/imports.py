@@ -139,7 +139,11 @@ def analyse_import(found: Imported) -> Analysis:
 def _void(found: Imported) -> str:
     if found.mode != "scored":
         return "the judge only checked the file; no time of it counts"
-    return "" if any(shape.baseline for shape in found.shapes) else "the judge tells no baseline"
+    if any(shape.baseline for shape in found.shapes):
+        return ""
+    if any(shape.incumbent for shape in found.shapes):
+        return "the judge tells no baseline; let the mapping call the incumbent `baseline`"
+    return "the judge tells no baseline"
 
 
 def _row(found: Imported, shape: ImportedShape, role: str, word: str) -> Row:
@@ -170,7 +174,7 @@ def _word(role: str, word: str, to_baseline: Ratio | None, void: str) -> str:
 
 def _aggregate(found: Imported, role: str, word: str) -> Aggregate:
     counted = [one for one in found.shapes if getattr(one, role) and one.baseline]
-    to_baseline = _ratio(found, role, "baseline", counted)
+    to_baseline = _mean(found, role, "baseline", counted)
     own = _word(role, word, to_baseline, _void(found))
     missing = tuple(shape.name for shape in found.shapes if shape not in counted)
     to_incumbent = _ratio(found, role, "incumbent", counted)
@@ -178,9 +182,17 @@ def _aggregate(found: Imported, role: str, word: str) -> Aggregate:
 
 
 def _ratio(found: Imported, role: str, other: str, shapes: Sequence[ImportedShape]) -> Ratio | None:
-    """The geometric mean of a role's ratios to another; independent errors add in squares."""
+    """A role's ratio to another; None to itself."""
+    return None if role == other else _mean(found, role, other, shapes)
+
+
+def _mean(found: Imported, role: str, other: str, shapes: Sequence[ImportedShape]) -> Ratio | None:
+    """The geometric mean of a role's ratios to another; independent errors add in squares.
+
+    Of a role to itself it is what two runs with these intervals would tell of each other: 1, and an interval.
+    """
     pairs = [(getattr(shape, other), getattr(shape, role)) for shape in shapes]
-    if role == other or not pairs or any(None in pair for pair in pairs):
+    if not pairs or any(None in pair for pair in pairs):
         return None
     middle = sum(math.log(theirs.seconds / mine.seconds) for theirs, mine in pairs) / len(pairs)
     point = math.exp(middle)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kgen.evidence.gates import Requirements
+from kgen.evidence.gates import Requirements, requirements
 from kgen.evidence.plain import ReadingError
 from kgen.evidence.record import Record
 from kgen.measure.coordinator import INTERRUPTED as INTERRUPTED_RUN
@@ -85,10 +85,8 @@ def required(
     """What the gates require: as given, else as the spec of the problem has it. Raises `BundleError`, and
     `RequestError` for what is no share.
     """
-    given = {"min_gain": min_gain, "max_regression": max_regression}
-    own = find_task(request.candidate, request.problem).manifest.get("gates", {})
-    known = {name: own[name] for name in given if name in own}
-    found = Requirements(**{**known, **{n: one for n, one in given.items() if one is not None}})
+    manifest = find_task(request.candidate, request.problem).manifest
+    found = requirements(manifest, min_gain, max_regression)
     if found.senseless:
         raise RequestError(found.senseless)
     return found

@@ -71,6 +71,8 @@ def read_bundle(directory: str | Path) -> Bundle:
         raise BundleError(f"{directory / 'manifest.json'} is not JSON: {error}") from error
     except KeyError as error:
         raise BundleError(f"{directory / 'manifest.json'} has no key {error}") from error
+    except (TypeError, AttributeError) as error:
+        raise BundleError(f"{directory / 'manifest.json'} is no manifest: {error}") from error
 
 
 def _bundle(directory: Path, manifest: Mapping[str, Any], sha256: str) -> Bundle:

@@ -198,6 +198,31 @@ def test_an_import_prints_the_table_and_its_decision_is_the_exit_code(kgen, answ
     assert told.out.splitlines()[-1].startswith("receipt: benchmarks/receipts/rms/")
 
 
+def test_the_gates_of_an_import_are_those_of_the_spec_whose_bundle_the_file_is_in(kgen, answer):
+    manifest = {
+        "family": "norm",
+        "entry": "run",
+        "arguments": ["x"],
+        "returns": [],
+        "regimes": [],
+        "problem_module": "kgen.runner.case",
+        "problem": {},
+        "bytes_sha256": "0",
+        "gates": {"min_gain": 0.6},
+    }
+    Path("files/submission.py").write_text(Path("files/candidate.py").read_text())
+    answer[-1] = "files/submission.py"
+    assert kgen("ledger", "import", *answer).code == 0
+    Path("files/manifest.json").write_text(json.dumps(manifest))
+    told = kgen("ledger", "import", *answer)
+    assert told.code == 1 and "1.5000, is below 1.6000" in told.out
+    assert "promoted" in kgen("ledger", "import", *answer, "--min-gain", "0.5").out
+    manifest["gates"] = {"min_gain": "much"}
+    Path("files/manifest.json").write_text(json.dumps(manifest))
+    told = kgen("ledger", "import", *answer)
+    assert "KG958: the gate min_gain is 'much'; it takes a share from 0 to 1" in told.err
+
+
 @pytest.mark.parametrize(
     ("path", "to", "code"),
     [

@@ -141,12 +141,51 @@ def test_the_interval_of_a_ratio_combines_those_of_its_times():
     assert row.to_baseline.low == pytest.approx(1.5 * math.exp(-below))
 
 
-def test_gates_work_on_imports():
+PROMOTED = ("promoted", ["not applicable"] + ["passed"] * 6)
+
+
+def test_an_import_without_an_incumbent_is_promoted_over_the_baseline():
     found = receipt(imported())
-    told = {gate.name: gate.status for gate in found.gates}
-    # the judge tells no second run of the baseline, so its own interval is not known
-    assert told["gain"] == "passed" and told["regression"] == "passed"
+    assert (found.decision.decision, [gate.status for gate in found.gates]) == PROMOTED
+    assert found.gates[0].reason == "whether the baseline is as fast as itself was not told"
+    assert found.gates[5].reason == (
+        "its lower end 1.4775 is above the upper end 1.0150 of the baseline to itself, by the intervals of its own times"
+    )
     assert parse_receipt(found.text()) == found
+
+
+def with_times(gain: float, wide: float = 0.001, slow: float = 1.0) -> Imported:
+    """A file that is `gain` times as fast as the baseline, whose interval is `wide` either way, and `slow` at one shape."""
+    answer = copy.deepcopy(ANSWER)
+    for row, factor in zip(answer["rows"], (slow, 1 / slow)):
+        mine, theirs = factor * 10.0 / gain, 10.0
+        row["ours"] = {"mid": mine, "ci": [mine * 0.999, mine * 1.001]}
+        row["ref"] = {"mid": theirs, "ci": [theirs * (1 - wide), theirs * (1 + wide)]}
+    return imported(answer)
+
+
+EXCEEDS = 1.015 / 0.985
+"""The least gain whose interval, by the floor, lies above that of the baseline."""
+
+
+@pytest.mark.parametrize(
+    ("times", "failed"),
+    [
+        ({"gain": EXCEEDS + 1e-4}, []),
+        ({"gain": EXCEEDS - 1e-4}, ["interval"]),
+        ({"gain": 1.03 - 1e-4}, ["gain", "interval"]),
+        # 7 % either way at two shapes make 7 % of the baseline to itself, and half as much again of the file's ratio
+        ({"gain": 1.12, "wide": 0.07}, ["interval"]),
+        ({"gain": 1.14, "wide": 0.07}, []),
+        ({"gain": 1.2, "slow": 1.26 - 1e-4}, []),
+        ({"gain": 1.2, "slow": 1.26 + 1e-4}, ["regression"]),
+    ],
+    ids=str,
+)
+def test_each_gate_of_an_import_without_an_incumbent_at_its_edge(times, failed):
+    found = receipt(with_times(**times))
+    assert [gate.name for gate in found.gates if gate.status == "failed"] == failed
+    assert found.decision.decision == ("rejected" if failed else "promoted")
 
 
 def with_incumbent() -> Imported:
@@ -159,21 +198,7 @@ def with_incumbent() -> Imported:
 
 def test_an_import_with_an_incumbent_can_be_promoted():
     found = receipt(with_incumbent())
-    assert (found.decision.decision, [g.status for g in found.gates]) == (
-        "promoted",
-        ["not applicable"] + ["passed"] * 6,
-    )
-    assert found.gates[0].reason == "whether the baseline is as fast as itself was not told"
-
-
-def test_an_import_without_an_incumbent_is_not_promoted_and_says_for_want_of_what():
-    found = receipt(imported())
-    (interval,) = [gate for gate in found.gates if gate.name == "interval"]
-    assert interval.status == "failed"
-    assert interval.reason == (
-        "no second run of the baseline was told, whose interval it has to exceed"
-    )
-    assert found.decision.decision == "rejected"
+    assert (found.decision.decision, [gate.status for gate in found.gates]) == PROMOTED
 
 
 def test_a_judge_that_tells_no_intervals_promotes_nothing():
@@ -183,6 +208,14 @@ def test_a_judge_that_tells_no_intervals_promotes_nothing():
     found = receipt(imported(mapping=mapping))
     assert found.analysis.row("candidate", "B 1").word == "no interval"
     assert found.decision.decision == "rejected"
+
+
+def test_an_answer_without_a_baseline_is_told_what_its_incumbent_could_be_called():
+    found = with_incumbent()
+    shapes = tuple(replace(one, baseline=None) for one in found.shapes)
+    assert analyse_import(replace(found, shapes=shapes)).void == (
+        "the judge tells no baseline; let the mapping call the incumbent `baseline`"
+    )
 
 
 def test_in_a_check_no_row_has_a_verdict():

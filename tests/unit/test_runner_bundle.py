@@ -59,6 +59,15 @@ def test_a_missing_key_is_named(directory):
         read_bundle(directory)
 
 
+@pytest.mark.parametrize(
+    "other", [[], None, {"regimes": 3}, {"regimes": [1]}, {**MANIFEST, "arguments": 1}]
+)
+def test_what_is_no_manifest_is_told(directory, other):
+    (directory / "manifest.json").write_text(json.dumps(other))
+    with pytest.raises(BundleError, match=r"manifest.json is no manifest: "):
+        read_bundle(directory)
+
+
 def test_a_broken_manifest_is_told(directory):
     (directory / "manifest.json").write_text("{")
     with pytest.raises(BundleError, match=r"manifest.json is not JSON: "):
