@@ -41,6 +41,59 @@ def test_the_order_of_regimes_is_a_value_for_the_first_that_matches_wins():
     assert (one.key, one.old, one.new) == ("regimes (order)", ["a", "b"], ["b", "a"])
 
 
+DECODE = {"name": "decode", "when": "Q == 1", "variant": "split_k", "tile": {"N": 128, "M": 64}}
+WIDE = {"name": "wide", "when": "Q > 1", "variant": "split_k", "tile": {"N": 128, "M": 64}}
+REST = {"name": "rest", "when": "otherwise", "fallback": "generic"}
+
+
+def test_a_regime_of_another_name_is_one_line_and_the_keys_that_differ():
+    old = {"regimes": [DECODE, WIDE, REST], "sweep": {"decode": {"tile.N": [64, 128]}}}
+    new = {
+        "regimes": [{**DECODE, "name": "one", "tile": {"N": 64, "M": 64}}, WIDE, REST],
+        "sweep": {"one": {"tile.N": [64, 128]}},
+    }
+    assert changes(spec(old), spec(new)) == (
+        Change("regimes (renamed)", "decode", "one"),
+        Change("regimes.one.tile.N", 128, 64),
+    )
+
+
+def test_regimes_of_other_names_are_paired_by_what_they_say_and_then_by_their_place():
+    old = {"regimes": [DECODE, WIDE, REST]}
+    new = {"regimes": [{**REST, "name": "c"}, {**WIDE, "name": "a"}, {**DECODE, "name": "b"}]}
+    told = changes(spec(old), spec(new))
+    assert [(one.old, one.new) for one in told[:-1]] == [
+        ("decode", "b"),
+        ("wide", "a"),
+        ("rest", "c"),
+    ]
+    assert told[-1] == Change("regimes (order)", ["b", "a", "c"], ["c", "a", "b"])
+    twins = {"regimes": [{**DECODE, "name": name} for name in ("a", "b")]}
+    other = {"regimes": [{**DECODE, "name": name} for name in ("x", "y")]}
+    told = changes(spec(twins), spec(other))
+    assert [(one.old, one.new) for one in told] == [("a", "x"), ("b", "y")]
+
+
+def test_another_regime_is_not_a_renamed_one():
+    old, new = {"regimes": [DECODE, REST]}, {"regimes": [WIDE, REST]}
+    assert changes(spec(old), spec(new))[0] == Change("regimes (renamed)", "decode", "wide")
+    other = {"name": "other", "when": "B > 8", "variant": "generic", "tile": {"N": 32, "M": 16}}
+    told = changes(spec(old), spec({"regimes": [other, REST]}))
+    assert {one.present for one in told if "(order)" not in one.key} == {
+        (True, False),
+        (False, True),
+    }
+
+
+def test_a_constant_of_a_regime_with_another_name_is_known_too():
+    new = bundle(regimes=[{**REGIME, "name": "all", "parameters": {"NUM_WARPS": 8}}])
+    assert literals(bundle(), new) == {("4", "8"): {"NUM_WARPS"}}
+    assert changes(bundle(), new) == (
+        Change("regimes (renamed)", "rows", "all"),
+        Change("regimes.all.parameters.NUM_WARPS", 4, 8),
+    )
+
+
 def test_a_key_that_only_one_side_has_says_so():
     (one,) = changes(spec({"a": None}), spec({"a": None, "b": None}))
     assert (one.key, one.present) == ("b", (False, True))
