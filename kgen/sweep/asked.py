@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -11,6 +12,9 @@ from kgen.spec import Spec
 from kgen.spec.scalars import resolve
 from kgen.spec.text import printable, source_line
 from kgen.sweep.model import Scalar
+
+MOST_TOLD = 6
+"""Of the values of one key that are wrong, how many are told one by one."""
 
 FORM = "write for example `--axis decode.tile.BLOCK_N=32,64,128`"
 
@@ -27,6 +31,14 @@ class Asked:
     def wrong(self, code: str, message: str, hint: str = "") -> Diagnostic:
         """A diagnostic about it."""
         return replace(self.mark, code=code, message=printable(message), hint=printable(hint))
+
+    def first(self, problems: Sequence[Diagnostic]) -> Iterator[Diagnostic]:
+        """The first problems of its values, and how many more there are."""
+        yield from problems[:MOST_TOLD]
+        more = len(problems) - MOST_TOLD
+        if more > 0:
+            told = f"{more} more of the values of {self.key} are wrong"
+            yield self.wrong(problems[-1].code, told, problems[-1].hint)
 
 
 def asked(spec: Spec, texts: Sequence[str] = ()) -> Mapping[str, Mapping[str, Asked]]:
@@ -95,5 +107,9 @@ def _about(spec: Spec, one: Asked, seen: set[tuple[str, str]]) -> Iterator[Diagn
     if (one.regime, one.key) in seen:
         message = f"{one.regime}.{one.key} has two --axis"
         yield one.wrong("KG855", message, "write all its values in one of them")
-    for value in dict.fromkeys(v for v in one.values if one.values.count(v) > 1):
-        yield one.wrong("KG855", f"{one.key} is to be {value} twice", "keep one of them")
+    twice = [value for value, count in Counter(one.values).items() if count > 1]
+    told = [
+        one.wrong("KG855", f"{one.key} is to be {value} twice", "keep one of them")
+        for value in twice
+    ]
+    yield from one.first(told)

@@ -124,7 +124,8 @@ class _Regime:
         names = self.templates.names(family)
         own = [self.regime.variant]
         if VARIANT in self.wanted:
-            own = [name for name in self.wanted[VARIANT].values if self._is_known(name, names)]
+            own = [name for name in self.wanted[VARIANT].values if name in names]
+            self.problems += self._unknown_variants(names)
         elif self.whole:
             own += [name for name in names if name != self.regime.variant]
         elif self.regime.variant not in names:
@@ -135,13 +136,18 @@ class _Regime:
             return []
         return [self.templates.find(family, name).variant for name in own]
 
-    def _is_known(self, name: Scalar, names: Sequence[str]) -> bool:
-        if name in names:
-            return True
-        message = f"{self.spec.document.family} has no variant `{name}`"
-        hint = suggestion(str(name), names, "variants")
-        self.problems.append(self.wanted[VARIANT].wrong("KG854", message, hint))
-        return False
+    def _unknown_variants(self, names: Sequence[str]) -> Iterator[Diagnostic]:
+        one, family = self.wanted[VARIANT], self.spec.document.family
+        told = [
+            one.wrong(
+                "KG854",
+                f"{family} has no variant `{name}`",
+                suggestion(str(name), names, "variants"),
+            )
+            for name in one.values
+            if name not in names
+        ]
+        yield from one.first(told)
 
     def _unknown_keys(self, variants: Sequence[Variant]) -> Iterator[Diagnostic]:
         known = {parameter.key for one in variants for parameter in one.parameters.values()}
@@ -155,11 +161,13 @@ class _Regime:
         """A value that one variant takes and another does not is tried with the one."""
         for key, one in self.wanted.items():
             having = [found for found in (_parameter(v, key) for v in variants) if found]
+            told: list[Diagnostic] = []
             for value in one.values if having else ():
                 refusals = [problem_of(key, value, parameter) for parameter in having]
                 if all(refusals):
                     hint = f"{having[0].doc}; {allowed(having[0])}"
-                    yield one.wrong("KG854", refusals[0], hint)
+                    told.append(one.wrong("KG854", refusals[0], hint))
+            yield from one.first(told)
 
     def _under(self, variant: Variant) -> Axes | None:
         """The axes with one variant; None where it takes none of the values of some key that it has."""

@@ -212,6 +212,22 @@ def test_every_problem_is_told_at_once(swept):
     assert [code in text for code in ("KG851", "KG852", "KG855")] == [True] * 3
 
 
+@pytest.mark.parametrize(
+    ("axis", "code", "told"),
+    [
+        ("tile.BLOCK_N=" + ",".join(map(str, range(1000, 4000))), "KG854", "tile.BLOCK_N"),
+        ("tile.BLOCK_N=" + ",".join([*map(str, range(1000, 4000))] * 2), "KG855", "tile.BLOCK_N"),
+        ("variant=" + ",".join(f"v{number}" for number in range(3000)), "KG854", "variant"),
+    ],
+)
+def test_of_thousands_of_wrong_values_the_first_are_told_and_the_others_counted(
+    swept, axis, code, told
+):
+    text = _refused(swept, ATTENTION, f"decode.{axis}")
+    assert text.count(f"{code}: ") == 7
+    assert f"{code}: 2994 more of the values of {told} are wrong\n" in text
+
+
 def test_one_key_has_one_axis(swept):
     text = _refused(swept, ATTENTION, "decode.tile.BLOCK_N=32", "decode.tile.BLOCK_N=64")
     assert "<--axis 2>:1:1: KG855: decode.tile.BLOCK_N has two --axis" in text
