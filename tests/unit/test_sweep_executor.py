@@ -6,6 +6,7 @@ import os
 import signal
 import sys
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -60,6 +61,51 @@ def test_each_gpu_has_a_station_and_they_work_at_the_same_time():
     finally:
         two.close()
     assert two.slots == 2 and seen == {"0", "1"}
+
+
+TRIAL, CANDIDATES = 0.25, 12
+
+
+class Timed:
+    """A process whose candidate takes `TRIAL` seconds for a trial, whatever it is."""
+
+    def __init__(self, role, name, file, limits, environment):
+        self.role, self.file, self.lost = role, file, ""
+
+    def ask(self, verb, payload):
+        if (verb, self.role) == ("begin", "candidate"):
+            time.sleep(TRIAL)
+        shapes = [{"name": SHAPES[0], "regime": "", "axes": {}, "runtime": {}, "sets": 2}]
+        environment = dict.fromkeys(("device", "torch", "triton", "ptxas", "driver"), "none")
+        answer = {"shapes": shapes, "environment": environment, "seconds": [1.0], "rounds": 1}
+        return {**answer, "flags": {}, "checks": [], "spent": False}
+
+    def close(self):
+        """Nothing to end."""
+
+
+def took(gpus, store: Store) -> float:
+    """Seconds for a sweep of `CANDIDATES` on these GPUs."""
+    crew = local(gpus, Timed)
+    entrants = [toy_entrant(number, 100 + number) for number in range(CANDIDATES)]
+    try:
+        place = crew.place(entrants[0].file, timing())
+        begun = time.monotonic()
+        plan = Plan(seconds=60.0, rules=Rules(5, 5))
+        Sweep(toy_field(*entrants), store, crew, timing(), plan).run(place)
+        return time.monotonic() - begun
+    finally:
+        crew.close()
+        assert {one.status for one in store.results().values()} == {"measured"}
+        assert len(store.results()) == len(entrants)
+        store.close()
+
+
+def test_two_gpus_are_kept_busy_at_once(tmp_path):
+    """At least 1.8 times as many trials in the same time as one."""
+    one, two = (took(gpus, Store(tmp_path / f"{len(gpus)}.sqlite")) for gpus in (["0"], ["0", "1"]))
+    assert one >= CANDIDATES * TRIAL
+    assert one / two >= 1.8
 
 
 @pytest.mark.parametrize("address", ["ssh://host", "dask://127.0.0.1:1"])
