@@ -13,6 +13,8 @@ import traceback
 from collections.abc import Callable, Mapping
 from typing import BinaryIO
 
+from kgen.worker.marked import MARK, end_marked
+
 Emit = Callable[[dict], None]
 Handler = Callable[[dict, Emit], dict]
 
@@ -58,12 +60,14 @@ def _read(requests: BinaryIO, waiting: queue.SimpleQueue[bytes | None]) -> None:
     Stdin also closes when a living parent has no more to ask, so its end alone is no reason to stop
     what runs.
     """
-    parent = os.getppid()
+    parent, mark = os.getppid(), os.environ.get(MARK, "")
     for line in requests:
         waiting.put(line)
     waiting.put(None)
     while os.getppid() == parent:
         time.sleep(0.2)
+    if mark:
+        end_marked(mark)
     if os.getpgrp() == os.getpid():
         os.killpg(os.getpid(), signal.SIGKILL)
     os._exit(1)

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import BinaryIO
 
+from kgen.worker.marked import MARK, end_marked, new_mark
 from kgen.worker.failures import WorkerDied, WorkerError, WorkerTimeout
 
 STDERR_LINES = 60
@@ -35,9 +36,10 @@ class Worker:
     """
 
     def __init__(self, argv: Iterable[str], env: Mapping[str, str] | None = None):
+        self._mark = new_mark()
         self._process = subprocess.Popen(
             list(argv),
-            env=None if env is None else dict(env),
+            env={**(os.environ if env is None else env), MARK: self._mark},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -96,13 +98,14 @@ class Worker:
                 raise WorkerError(event["kind"], event["message"], event["traceback"])
 
     def close(self) -> None:
-        """Kills the child and its process group. May be called from another thread, and twice."""
+        """Kills the child and all that it started. May be called from another thread, and twice."""
         if self._process.returncode is None:
             # Before the child is reaped its id can't be reused, so this can't reach a stranger's
             # group.
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self._process.pid, signal.SIGKILL)
             self._process.wait()
+            end_marked(self._mark)
         for reader in self._readers:
             reader.join(timeout=1)
         with contextlib.suppress(BrokenPipeError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 import sys
@@ -109,6 +110,36 @@ def test_a_timeout_kills_the_worker_and_what_it_started(worker):
         worker.call("hang", {}, 2, seen.append)
     assert ends(seen[0]["grandchild"])
     assert not worker.alive
+
+
+@pytest.mark.parametrize("then", ["hang", "die", "return"])
+def test_what_left_the_group_of_the_worker_ends_with_it(worker, then):
+    seen = []
+    with contextlib.ExitStack() as stack:
+        if then != "return":
+            stack.enter_context(pytest.raises(WorkerTimeout if then == "hang" else WorkerDied))
+        worker.call("desert", {"then": then}, 2 if then == "hang" else 20, seen.append)
+    if then == "return":
+        os.kill(seen[0]["deserter"], 0)
+        worker.close()
+    assert ends(seen[0]["deserter"])
+
+
+def test_a_worker_whose_parent_is_killed_takes_deserters_along():
+    code = (
+        "import sys; from kgen.worker import Worker\n"
+        "worker = Worker([sys.executable, sys.argv[1]])\n"
+        "show = lambda e: print(e['deserter'], flush=True)\n"
+        "worker.call('desert', {'then': 'hang'}, 600, show)"
+    )
+    command = [sys.executable, "-c", code, CHILD]
+    environment = {**os.environ, "PYTHONPATH": HOME}
+    parent = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
+    deserter = int(parent.stdout.readline())
+    parent.kill()
+    parent.wait()
+    parent.stdout.close()
+    assert ends(deserter)
 
 
 def test_progress_does_not_put_off_the_timeout(worker):

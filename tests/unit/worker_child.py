@@ -58,6 +58,24 @@ def hang(payload, emit):
     time.sleep(600)
 
 
+def desert(payload, emit):
+    """Leaves one behind that has a session of its own and no parent, and then hangs or ends as asked."""
+    reading, writing = os.pipe()
+    if os.fork() == 0:
+        os.setsid()
+        if os.fork() == 0:
+            os.write(writing, str(os.getpid()).encode())
+            time.sleep(600)
+        os._exit(0)
+    os.wait()
+    emit({"deserter": int(os.read(reading, 20))})
+    if payload["then"] == "hang":
+        time.sleep(600)
+    if payload["then"] == "die":
+        os.abort()
+    return {}
+
+
 def fork_and_die(payload, emit):
     """Dies while a forked copy still holds the answer stream open."""
     if os.fork() == 0:
@@ -83,7 +101,7 @@ def hang_or_pid(payload, emit):
 
 HANDLERS = [
     *(echo, count, chatter, noise, fail, unfit, abort, leave, hang, fork_and_die, pid),
-    *(leave_or_echo, hang_or_pid),
+    *(leave_or_echo, hang_or_pid, desert),
 ]
 
 if __name__ == "__main__":
