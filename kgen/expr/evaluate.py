@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 
 from kgen.expr.errors import EvalError
 from kgen.expr.functions import SIZE_FUNCTIONS
@@ -70,13 +69,14 @@ def fold(expr: Expr, env: Mapping[str, Value]) -> Expr:
         case Logic():
             return _fold_logic(expr, env)
         case Unary():
-            folded: Expr = replace(expr, operand=fold(expr.operand, env))
+            folded: Expr = Unary(expr.op, fold(expr.operand, env), expr.span)
             known = is_literal(folded.operand)
         case Binary() | Compare():
-            folded = replace(expr, left=fold(expr.left, env), right=fold(expr.right, env))
+            folded = type(expr)(expr.op, fold(expr.left, env), fold(expr.right, env), expr.span)
             known = is_literal(folded.left) and is_literal(folded.right)
         case Call():
-            folded = replace(expr, arguments=tuple(fold(part, env) for part in expr.arguments))
+            arguments = tuple(fold(part, env) for part in expr.arguments)
+            folded = Call(expr.function, arguments, expr.span)
             known = all(map(is_literal, folded.arguments))
     if not known:
         return folded
@@ -109,7 +109,7 @@ def _fold_logic(expr: Logic, env: Mapping[str, Value]) -> Expr:
         operands.append(operand)
     if not operands:
         return Truth(not deciding, expr.span)
-    return operands[0] if len(operands) == 1 else replace(expr, operands=tuple(operands))
+    return operands[0] if len(operands) == 1 else Logic(expr.op, tuple(operands), expr.span)
 
 
 def _constant(expr: Number | Truth, env: Mapping[str, Value]) -> Value:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from kgen.expr.tree import Binary, Call, Compare, Expr, Logic, Name, Number, Unary
+from kgen.expr.tree import Binary, Call, Compare, Expr, Logic, Name, Number, Unary, names
 
 
 def substitute(expr: Expr, replacements: Mapping[str, Expr]) -> Expr:
     """`expr` with each name in `replacements` replaced, all at once."""
+    if names(expr).isdisjoint(replacements):
+        return expr
     if isinstance(expr, Name):
-        return replacements.get(expr.id, expr)
+        return replacements[expr.id]
     return _rebuilt(expr, lambda part: substitute(part, replacements))
 
 
@@ -43,14 +45,14 @@ def negated(expr: Expr) -> Expr:
     return Unary("not", expr, expr.span)
 
 
-def _rebuilt(expr: Expr, change) -> Expr:
+def _rebuilt(expr: Expr, change: Callable[[Expr], Expr]) -> Expr:
     match expr:
         case Unary():
-            return replace(expr, operand=change(expr.operand))
+            return Unary(expr.op, change(expr.operand), expr.span)
         case Binary() | Compare():
-            return replace(expr, left=change(expr.left), right=change(expr.right))
+            return type(expr)(expr.op, change(expr.left), change(expr.right), expr.span)
         case Logic():
-            return replace(expr, operands=tuple(map(change, expr.operands)))
+            return Logic(expr.op, tuple(map(change, expr.operands)), expr.span)
         case Call():
-            return replace(expr, arguments=tuple(map(change, expr.arguments)))
+            return Call(expr.function, tuple(map(change, expr.arguments)), expr.span)
     return expr

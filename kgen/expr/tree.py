@@ -113,8 +113,16 @@ def children(node: Expr) -> tuple[Expr, ...]:
     return ()
 
 
+_NAMES = "_names"
+
+
 def names(node: Expr) -> frozenset[str]:
-    """Every name that `node` mentions."""
-    if isinstance(node, Name):
-        return frozenset((node.id,))
-    return frozenset().union(*map(names, children(node)))
+    """Every name that `node` mentions, kept at the node once it is known."""
+    kept = node.__dict__
+    if _NAMES not in kept:
+        if isinstance(node, Name):
+            found = frozenset((node.id,))
+        else:
+            found = frozenset().union(*map(names, children(node)))
+        kept[_NAMES] = found
+    return kept[_NAMES]

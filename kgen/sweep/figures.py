@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from kgen.diagnostics import Diagnostic, KgenError, Place
-from kgen.expr import EvalError, Expr, evaluate, names
+from kgen.expr import EvalError, Expr, Truth, evaluate, fold, names
 from kgen.families.model import Value
 from kgen.plan.model import Plan, Template
 from kgen.plan.scope import chosen
 from kgen.plan.templates import DECLARATION, KERNELS
 from kgen.plan.variant import Kernel, Variant, expression
-from kgen.sweep.depends import ByKeys, keys_of
+from kgen.sweep.depends import ByKeys, keys_of, same_for_all
 from kgen.sweep.model import Candidate
 from kgen.sweep.shapes import Shape
 from kgen.sweep.space import Axes, candidates
@@ -40,6 +40,9 @@ class Figures:
     launched: bool
 
 
+NOT_LAUNCHED = Figures(0, 0, 0, 1, 1, False, 0, 1, 1, launched=False)
+
+
 class Declared:
     """The figures of the candidates of some axes."""
 
@@ -48,6 +51,7 @@ class Declared:
         self._template = template
         self._variant = template.variant
         self._first = next(candidates(axes))
+        self._known = same_for_all(template.variant, axes)
         self._names = {p.key: name for name, p in self._variant.parameters.items()}
 
     def kernels(self) -> Iterable[str]:
@@ -57,6 +61,8 @@ class Declared:
     def of(self, role: str, shape: Shape) -> ByKeys[Figures]:
         """The figures of one kernel at one shape, for any candidate of the axes."""
         kernel = self._variant.kernels[role]
+        if self._never_launched(kernel):
+            return ByKeys((), self._first, lambda candidate: NOT_LAUNCHED)
         loops = _loops(self._variant, kernel)
         products, vectors = _tiles(self._variant, kernel)
         texts = [*kernel.grid.values(), kernel.bytes, kernel.operations, kernel.shared]
@@ -85,6 +91,15 @@ class Declared:
             )
 
         return ByKeys(keys_of(self._variant, map(expression, texts)), self._first, compute)
+
+    def _never_launched(self, kernel: Kernel) -> bool:
+        """Whether it is of a branch that no candidate of the axes takes."""
+        for branch, wrong in ((kernel.only, False), (kernel.unless, True)):
+            text = self._variant.branches.get(branch)
+            asked = fold(expression(text), self._known) if text else None
+            if isinstance(asked, Truth) and asked.value is wrong:
+                return True
+        return False
 
     def _numbers(self, candidate: Candidate, shape: Shape) -> Callable[[str], int]:
         """What gives an expression's value for a candidate at a shape. Raises KgenError (KG859).

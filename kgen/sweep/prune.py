@@ -22,7 +22,7 @@ from kgen.plan.model import Plan
 from kgen.plan.statements import Statement, statements
 from kgen.plan.templates import Templates
 from kgen.plan.variant import Size, Variant, expression
-from kgen.sweep.depends import ByKeys, keys_of, keys_of_statement
+from kgen.sweep.depends import ByKeys, keys_of, keys_of_statement, same_for_all
 from kgen.sweep.model import Candidate, Dropped
 from kgen.sweep.planned import Planner
 from kgen.sweep.space import Axes, candidates
@@ -65,14 +65,15 @@ class Rules:
         self._axes = axes
         variant = templates.find(plan.family.name, axes.variant).variant
         first = next(candidates(axes))
-        always = keys_of(variant, _structure(variant))
+        known = same_for_all(variant, axes)
+        always = keys_of(variant, _structure(variant), known)
         room = [expression(text) for one in variant.scratch.values() for text in one.dims.values()]
         self._unplanned = ByKeys(always, first, self._why_unplanned)
-        self._asked = ByKeys(always | keys_of(variant, room), first, self._identities)
+        self._asked = ByKeys(always | keys_of(variant, room, known), first, self._identities)
         self._refuted: list[Rule] = []
         self._open: list[Rule] = []
         for statement in self._all_statements():
-            keys = always | keys_of_statement(variant, statement)
+            keys = always | keys_of_statement(variant, statement, known)
             place = self._place(keys_of(variant, [statement.goal]))
             for rules, why in ((self._refuted, self._why_refuted), (self._open, self._why_open)):
                 rule = ByKeys(keys, first, partial(why, statement, place))

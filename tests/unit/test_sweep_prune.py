@@ -15,6 +15,7 @@ from kgen.plan.check import check
 from kgen.plan.templates import Templates
 from kgen.spec import load
 from kgen.sweep.model import Candidate
+from kgen.sweep.planned import Planner
 from kgen.sweep.prune import Rules, prune
 from kgen.sweep.rank import rank
 from kgen.sweep.space import Axes, axes, candidates, current
@@ -166,6 +167,34 @@ def test_split_k_is_dropped_exactly_where_the_whole_plan_is_refused(wide, values
     own = {**{key: known[0] for key, known in one.values.items()}, **dict(zip(keys, values))}
     candidate = Candidate(one.regime, tuple(sorted(own.items())))
     assert _dropped(rules, candidate) == _refused(BATCHED, Templates(), candidate)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("direct", ["true,false", "true"])
+def test_a_parameter_that_changes_what_another_decides_counts_for_both(direct):
+    extra = [f"decode.splits.direct={direct}", "decode.splits.max=1,7", "decode.splits.waves=1,3"]
+    dropped, left = _compared(ATTENTION, Templates(), [*extra, "decode.tile.BLOCK_N=32,512"])
+    assert dropped and left
+
+
+def test_what_stands_beside_a_parameter_that_no_candidate_changes_decides_nothing(monkeypatch):
+    """10,240 candidates are some dozens for each rule, which is what makes it quick."""
+    keys = ("tile.BLOCK_N=16,32,64,128,256", "launch.num_warps=1,2,4,8", "splits.waves=1,2,3,4")
+    keys += ("launch.num_stages=1,2,3,4,5,6,7,8", "splits.min_chunk=64,128,256,512")
+    keys += ("splits.max=16,32,64,128",)
+    made = []
+    planned = Planner._regime
+    monkeypatch.setattr(
+        Planner, "_regime", lambda self, one: made.append(one) or planned(self, one)
+    )
+    tried = []
+    monkeypatch.setattr(
+        "kgen.sweep.prune.refuted", lambda *arguments: tried.append(arguments) or ""
+    )
+    (one,) = axes(load(ROOT / ATTENTION), Templates(), [f"decode.{key}" for key in keys])
+    rules = _rules(ATTENTION, Templates(), one)
+    assert len(prune(rules, candidates(one)).survivors) == 10240
+    assert len(made) < 400 and len(tried) < 1000
 
 
 @pytest.mark.full
