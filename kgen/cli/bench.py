@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import Annotated
 
 import typer
@@ -58,7 +59,14 @@ def bench(
             timeout=timeout,
             **options,
         )
-        hint = f"`kgen bench {path} --estimate` computes a static estimate"
+        again = [
+            "kgen",
+            "bench",
+            str(path),
+            *(part for one in overrides for part in ("--set", one)),
+        ]
+        again += ["--templates", str(templates)] if templates else []
+        hint = f"`{shlex.join([*again, '--estimate'])}` computes a static estimate"
         measuring.run(report, request, out, without_gpu=hint)
 
 

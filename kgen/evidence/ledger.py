@@ -15,15 +15,18 @@ from kgen.evidence.intervals import Ratio
 from kgen.evidence.plain import Misfit, ReadingError, parse
 from kgen.evidence.receipts import Receipt, parse_receipt
 from kgen.evidence.record import Record
-from kgen.evidence.sources import is_stale, stale, subject
+from kgen.evidence.sources import file_bytes, is_stale, stale, subject
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One file of the ledger: a receipt, a test receipt as plain data, or why it can't be read."""
+    """One file of the ledger: a receipt, a test receipt as plain data, or why it is none.
+
+    `text` is None where the file can't be read.
+    """
 
     path: Path
-    text: str
+    text: str | None
     receipt: Receipt | None = None
     test: dict[str, Any] | None = None
     unreadable: ReadingError | None = None
@@ -40,10 +43,10 @@ def entries(places: Iterable[Path]) -> list[Entry]:
 
 def _entry(path: Path) -> Entry:
     try:
-        text = path.read_bytes().decode(errors="surrogateescape")
+        text = file_bytes(path).decode(errors="surrogateescape")
     except OSError as error:
         misfit = Misfit("", f"a file that cannot be read ({error.strerror})", "a receipt")
-        return Entry(path, "", unreadable=ReadingError([misfit]))
+        return Entry(path, None, unreadable=ReadingError([misfit]))
     try:
         data = parse(text)
         if isinstance(data, dict) and data.get("kind") == "test":

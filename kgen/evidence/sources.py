@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
+import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -66,7 +68,7 @@ def subject(receipt: Receipt) -> Literal["candidate", "baseline"]:
 def now(one: Named, root: Path) -> Now:
     """The state of a named file, relative to `root`."""
     try:
-        content = (root / one.file).read_bytes()
+        content = file_bytes(root / one.file)
     except OSError:
         return Now(one, "gone")
     text = content.decode(errors="surrogateescape")
@@ -86,6 +88,14 @@ def is_stale(receipt: Receipt, root: Path) -> bool:
     """Whether the file that a receipt is about now computes something else than what was measured."""
     about = receipt.analysis.aggregate_of(subject(receipt))
     return about is not None and about.candidate in stale(receipt, root)
+
+
+def file_bytes(path: Path) -> bytes:
+    """What a file holds; a device or a pipe might never end, and is none. Raises OSError."""
+    kind = path.stat().st_mode
+    if not stat.S_ISREG(kind) and not stat.S_ISDIR(kind):
+        raise OSError(errno.EINVAL, "it is a device or a pipe", str(path))
+    return path.read_bytes()
 
 
 def core_of(text: str) -> str:

@@ -28,7 +28,8 @@ def _verified(entry: Entry, root: Path, current: frozenset[str]) -> Iterator[Dia
     if entry.test is not None:
         yield from _test(entry, root)
         return
-    yield from _name(entry)
+    if entry.text is not None:
+        yield from _name(entry)
     if entry.unreadable is not None:
         yield from unreadable(entry)
         return

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import tempfile
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -100,12 +101,29 @@ def concluded(record: Record, out: Path | None, requirements: Requirements) -> O
 
         found = receipt(record, requirements)
     except ImportError as error:
-        path = _keep(record, out)
-        problem = f"{error.name} is missing here, so nothing is concluded; the record is in {path}"
+        path, told = _saved(lambda folder: _keep(record, folder), out or Path("."))
+        problem = f"{error.name} is missing here, so nothing is concluded; {told or f'the record is in {path}'}"
         return Outcome(NOTHING, tuple(raw(record)), path, record, problem)
-    path = write(out, found) if out else None
-    lines = [*report(found), *([f"receipt {path}"] if path else [])]
-    return Outcome(_code(record, found), tuple(lines), path, record)
+    lines = [*report(found)]
+    if out is None:
+        return Outcome(_code(record, found), tuple(lines), None, record)
+    path, told = _saved(lambda folder: write(folder, found), out)
+    if told:
+        return Outcome(NOTHING, tuple(lines), path, record, told)
+    return Outcome(_code(record, found), (*lines, f"receipt {path}"), path, record)
+
+
+def _saved(save: Callable[[Path], Path], out: Path) -> tuple[Path | None, str]:
+    """Where a run was saved, and what there is to say of it: a disk that is full at its end must not cost the run."""
+    try:
+        return save(out), ""
+    except OSError as error:
+        told = f"what was measured cannot be written to {out} ({error.strerror})"
+    try:
+        path = save(Path(tempfile.mkdtemp(prefix="kgen-run-")))
+    except OSError:
+        return None, f"{told}, nor anywhere else: what stands here is all there is"
+    return path, f"{told}; it is in {path}"
 
 
 def _code(record: Record, found: Receipt) -> int:
@@ -117,8 +135,7 @@ def _code(record: Record, found: Receipt) -> int:
     return GOOD if found.decision.decision == "promoted" else FINDINGS
 
 
-def _keep(record: Record, out: Path | None) -> Path:
-    folder = out or Path(".")
+def _keep(record: Record, folder: Path) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"record-{record.started.replace(':', '')}-{record.seed}.json"
     path.write_text(record.text())

@@ -444,3 +444,23 @@ def test_killed_at_any_instant_a_writer_leaves_a_whole_file_or_none(root, made, 
         # what is left over hinders nobody
         assert write(folder, made).read_text() == made.text()
     assert left <= {f"{made.name}.json"}
+
+
+def test_what_is_no_file_and_what_never_ends_is_told_at_once(home):
+    folder = home / "odd"
+    folder.mkdir()
+    os.mkfifo(folder / "pipe.json")
+    (folder / "endless.json").symlink_to("/dev/zero")
+    (folder / "loop.json").symlink_to("loop.json")
+    (folder / "folder.json").mkdir()
+    told = {one.place.file: (one.code, one.message) for one in verify(entries([folder]), home)}
+    reasons = {
+        Path(file).name: message for file, (code, message) in told.items() if code == "KG950"
+    }
+    assert {name: text.partition("(")[2].partition(")")[0] for name, text in reasons.items()} == {
+        "pipe.json": "it is a device or a pipe",
+        "endless.json": "it is a device or a pipe",
+        "loop.json": "Too many levels of symbolic links",
+        "folder.json": "Is a directory",
+    }
+    assert {code for code, _ in told.values()} == {"KG950"}

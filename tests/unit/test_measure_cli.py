@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import subprocess
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from kgen.cli.measuring import seconds
+from kgen.evidence import receipts
 from kgen.evidence.gates import Requirements
 from kgen.evidence.receipts import parse_receipt
 from kgen.measure import coordinator, judge
@@ -40,6 +42,13 @@ def test_without_a_gpu_bench_says_so_in_one_line(kgen, root, no_gpu):
         "kgen bench: this machine has no GPU that torch sees; "
         f"`kgen bench {root / BUNDLE} --estimate` computes a static estimate\n"
     )
+
+
+def test_what_bench_offers_is_of_the_same_spec_and_can_be_pasted(kgen, root, tmp_path, no_gpu):
+    path = tmp_path / "a spec.yaml"
+    path.write_text((root / "specs/norm/rms_4096.yaml").read_text())
+    told = kgen("bench", path, "--set", "axes.H={const: 2048}")
+    assert f"`kgen bench '{path}' --set 'axes.H={{const: 2048}}' --estimate` computes" in told.err
 
 
 def test_the_estimate_is_labelled_and_follows_from_bytes(kgen, root):
@@ -131,6 +140,36 @@ def test_without_scipy_the_record_is_kept_and_nothing_is_concluded(tmp_path, mon
     assert "scipy is missing here" in outcome.problem.replace("scipy.stats", "scipy")
     assert json.loads(outcome.receipt.read_text())["kind"] == "measurement"
     assert any("us" in line for line in outcome.lines)
+
+
+def test_a_disk_that_is_full_at_the_end_does_not_cost_the_run(tmp_path, monkeypatch):
+    plain = str(FILES / "files" / "plain.py")
+    options = {"problem": str(FILES / "problem.py"), "device": HOST, "shapes": "ROWS 4"}
+    record = coordinator.measure(Request(plain, seed=1, rounds=5, **options), start=Here)
+    full, elsewhere = tmp_path / "full", tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(elsewhere))
+    written = receipts.write
+
+    def writing(folder, found):
+        if folder in refusing:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return written(folder, found)
+
+    monkeypatch.setattr(receipts, "write", writing)
+    refusing = [full]
+    outcome = judge.concluded(record, full, Requirements())
+    assert outcome.code == 2 and any("geometric mean" in line for line in outcome.lines)
+    assert outcome.problem == (
+        f"what was measured cannot be written to {full} (No space left on device); it is in {outcome.receipt}"
+    )
+    assert outcome.receipt.is_relative_to(elsewhere)
+    assert parse_receipt(outcome.receipt.read_text()).record == record
+    refusing = [full, *map(Path, elsewhere.iterdir())]
+    monkeypatch.setattr("tempfile.mkdtemp", lambda prefix: str(refusing[-1]))
+    outcome = judge.concluded(record, full, Requirements())
+    assert (outcome.code, outcome.receipt) == (2, None)
+    assert outcome.problem.endswith("nor anywhere else: what stands here is all there is")
 
 
 def test_a_file_that_was_not_rendered_is_made_from_no_spec(root):
