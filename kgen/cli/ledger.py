@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 RECEIPTS = Path("benchmarks/receipts")
 MOST_TOLD = 72
 """Characters of a decision with its reason in the log."""
+MOST_MISFITS = 12
 
 ledger = typer.Typer(
     help="Receipts of measuring runs: verifies, compares, lists and imports them.",
@@ -205,7 +206,8 @@ def _imported(answer: Path, mapping: Path, file: Path, floor: float) -> Any:
     from kgen.evidence.plain import ReadingError, digest, parse, plain
     from kgen.evidence.sources import core_of
 
-    texts = {path: _text(path) for path in (answer, mapping, file)}
+    read = ((answer, "KG958"), (mapping, "KG957"), (file, "KG958"))
+    texts = {path: _text(path, code) for path, code in read}
     try:
         where = read_mapping(yaml.safe_load(texts[mapping]))
     except yaml.YAMLError as error:
@@ -237,15 +239,19 @@ def _imported(answer: Path, mapping: Path, file: Path, floor: float) -> Any:
 
 
 def _misfits(code: str, error: Any, path: Path) -> list[Diagnostic]:
-    return [Diagnostic(code, str(misfit), Place(str(path))) for misfit in error.misfits]
+    """What does not fit; an answer may have thousands of rows, and a wrong pointer misses in each of them."""
+    told = [str(misfit) for misfit in error.misfits]
+    if len(told) > MOST_MISFITS:
+        told[MOST_MISFITS:] = [f"{len(told) - MOST_MISFITS} more places do not fit"]
+    return [Diagnostic(code, one, Place(str(path))) for one in told]
 
 
-def _text(path: Path) -> str:
+def _text(path: Path, code: str) -> str:
     try:
         return path.read_bytes().decode()
     except UnicodeDecodeError as error:
         message = f"it is no text in UTF-8 ({error.reason} at byte {error.start})"
-        raise KgenError([Diagnostic("KG958", message, Place(str(path)))]) from None
+        raise KgenError([Diagnostic(code, message, Place(str(path)))]) from None
 
 
 def _readable(report: Report, paths: list[Path] | None) -> list[Entry]:

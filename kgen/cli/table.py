@@ -15,7 +15,7 @@ def table(header: Sequence[str], rows: Iterable[Sequence[Cell]]) -> Iterator[str
         and all(row[i] is None or isinstance(row[i], (int, float)) for row in body)
         for i in range(len(header))
     ]
-    texts = [list(header), *([_text(cell) for cell in row] for row in body)]
+    texts = [list(header), *([shown(_text(cell)) for cell in row] for row in body)]
     widths = [max(len(row[i]) for row in texts) for i in range(len(header))]
     for row in texts:
         cells = (
@@ -23,6 +23,13 @@ def table(header: Sequence[str], rows: Iterable[Sequence[Cell]]) -> Iterator[str
             for text, width, to_right in zip(row, widths, right, strict=True)
         )
         yield "  ".join(cells).rstrip()
+
+
+def shown(text: str) -> str:
+    """A text of somebody else's as a terminal may have it: what is not printed is written as an escape, but line ends."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in text)
 
 
 def _text(cell: Cell) -> str:

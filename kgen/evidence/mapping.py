@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any, Literal
 
 from kgen.evidence.imports import ROLES, UNITS, ImportedCase, ImportedShape, Time
@@ -87,6 +88,10 @@ def read_mapping(data: Any) -> ImportMapping:
     found = read(ImportMapping, _completed(data))
     if found.mapping != 1:
         raise ReadingError([Misfit("mapping", f"the number {found.mapping}", "1")])
+    both = [word for word in found.mode.scored if word in found.mode.check]
+    if both:
+        told = f"{both[0]!r} in `scored` and in `check`"
+        raise ReadingError([Misfit("mode", told, "a word in one of them")])
     return found
 
 
@@ -113,7 +118,7 @@ def mapped(mapping: ImportMapping, answer: Any) -> dict[str, Any]:
         name: reader.text(answer, getattr(mapping, name), name)
         for name in ("problem", "device", "job", "evaluator")
     }
-    fields["started"] = mapping.started and reader.text(answer, mapping.started, "started")
+    fields["started"] = mapping.started and reader.moment(answer, mapping.started, "started")
     fields["quota_left"] = reader.count(answer, mapping.quota_left, "quota_left")
     fields["mode"] = reader.mode(answer, mapping.mode)
     fields["shapes"] = tuple(reader.shapes(answer, mapping.shapes, UNITS[mapping.unit]))
@@ -135,6 +140,16 @@ class _Reader:
         if isinstance(found, (str, int)) and not isinstance(found, bool):
             return str(found)
         return self._misfit(key, place, found, "a text") or ""
+
+    def moment(self, data: Any, place: str, key: str) -> str | None:
+        """A time as a record has it."""
+        text = self.text(data, place, key)
+        try:
+            found = datetime.fromtimestamp(int(text), UTC) if text.isdigit() else _utc(text)
+            return found.strftime("%Y-%m-%dT%H:%M:%SZ")
+        except (ValueError, OverflowError, OSError):
+            wanted = "a time such as 2026-05-31T12:00:00Z, or its seconds since 1970,"
+            return text and self._misfit(key, place, text, wanted)
 
     def count(self, data: Any, place: str | None, key: str) -> int | None:
         if place is None:
@@ -229,6 +244,12 @@ class _Reader:
     def _misfit(self, key: str, place: str, found: Any, wanted: str) -> None:
         if not isinstance(found, _Nowhere):
             self.misfits.append(Misfit(key, f"{described(found)} at {place!r}", wanted))
+
+
+def _utc(text: str) -> datetime:
+    """A time of ISO 8601; one that says no offset is in UTC. Raises ValueError."""
+    found = datetime.fromisoformat(text)
+    return found.replace(tzinfo=found.tzinfo or UTC).astimezone(UTC)
 
 
 @dataclass(frozen=True)

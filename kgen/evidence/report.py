@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from kgen.cli.table import table
+from kgen.cli.table import shown, table
 from kgen.evidence.analysis import Aggregate, Analysis, Row
 from kgen.evidence.imports import Imported
 from kgen.evidence.intervals import Ratio
@@ -25,6 +25,10 @@ MOST_TOLD = 240
 
 def report(receipt: Receipt) -> Iterator[str]:
     """The lines of a report. Ratios above 1 are faster; times are of one call."""
+    yield from map(shown, _lines(receipt))
+
+
+def _lines(receipt: Receipt) -> Iterator[str]:
     record, analysis = receipt.record, receipt.analysis
     yield from _told_by(record)
     yield ""

@@ -246,6 +246,24 @@ def test_a_scored_answer_of_which_nothing_follows_is_not_good(kgen, answer):
     assert "intervals combine those that it tells, whatever their level" in told.out
 
 
+def test_an_answer_moves_no_cursor(kgen, answer):
+    case = changed(ANSWER, "rows", 0, "case", to="\x1b[2J\tB 1")
+    Path("answer.json").write_text(json.dumps(changed(case, "warnings", to=["\x1b]0;hi\x07"])))
+    told = kgen("ledger", "import", *answer)
+    assert "\\x1b[2J\\tB 1" in told.out and "flag: \\x1b]0;hi\\x07" in told.out
+    shown = told.out + told.err + kgen("ledger", "log").out + kgen("ledger", "best").out
+    assert "\x1b" not in shown and "\x07" not in shown
+
+
+def test_of_a_pointer_that_misses_in_every_row_the_first_are_told(kgen, answer):
+    row = ANSWER["rows"][0]
+    rows = [{**row, "case": f"B {number}", "ours": {}} for number in range(900)]
+    Path("answer.json").write_text(json.dumps(changed(ANSWER, "rows", to=rows)))
+    told = kgen("ledger", "import", *answer)
+    assert told.err.count("KG958: ") == 13
+    assert "answer.json: KG958: 2688 more places do not fit" in told.err
+
+
 def test_an_import_that_does_not_fit_writes_nothing(kgen, answer):
     Path("answer.json").write_text(json.dumps({"error": "queue full"}))
     told = kgen("ledger", "import", *answer)

@@ -306,6 +306,11 @@ def test_an_answer_that_does_not_fit_is_told_by_the_key_of_the_mapping(path, to,
         (("jobs",), "/a", "jobs: there is an unknown key; only mapping, unit"),
         (("mapping",), 2, "mapping: there is the number 2; 1 belongs"),
         (("shapes", "each"), ..., "shapes.each: there is nothing"),
+        (
+            ("mode", "check"),
+            ["test", "leaderboard"],
+            "mode: there is 'leaderboard' in `scored` and in `check`; a word in one of them belongs",
+        ),
         (("shapes", "candidate", "mid"), "/a", "shapes.candidate.mid: there is an unknown key"),
     ],
     ids=str,
@@ -314,6 +319,25 @@ def test_a_mapping_that_is_none_is_told_by_its_key(path, to, told):
     with pytest.raises(ReadingError) as raised:
         read_mapping(changed(MAPPING, *path, to=to))
     assert told in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("told", "started"),
+    [
+        ("=2026-05-31T14:00:00.25+02:00", "2026-05-31T12:00:00Z"),
+        ("=2026-05-31 12:00:00", "2026-05-31T12:00:00Z"),
+        ("=1780228800", "2026-05-31T12:00:00Z"),
+    ],
+)
+def test_a_time_is_taken_in_the_form_in_which_the_log_orders_it(told, started):
+    assert imported(mapping=changed(MAPPING, "started", to=told)).started == started
+
+
+@pytest.mark.parametrize("told", ["yesterday", "9" * 30, "2026-13-01"])
+def test_what_is_no_time_is_told(told):
+    with pytest.raises(ReadingError) as raised:
+        imported(mapping=changed(MAPPING, "started", to=f"={told}"))
+    assert f"started: there is the text '{told}' at '={told}'; a time such as" in str(raised.value)
 
 
 def test_pointers_are_those_of_rfc_6901():
