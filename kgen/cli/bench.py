@@ -81,6 +81,9 @@ def _estimate(report: Report, built: Bundle) -> None:
     name = built.manifest["devices"][0]
     found = device(name)
     rows = list(estimates(find_task(str(built.directory)), found))
+    if not rows:
+        report.refuse("the spec has no workload under `workloads.bench`, so nothing is estimated")
+        return
     note = NOTE.format(device=name, basis=found.read_basis)
     report.values["estimate"] = {"note": note, "shapes": [asdict(one) for one in rows]}
     report.say(note)

@@ -169,6 +169,11 @@ class _Shown:
         from kgen.diff.every import every
 
         found = every(reader, revision)
+        if not (found.now or found.then or found.failed):
+            self.report.refuse(
+                f"neither is a spec below specs/ here, nor has {revision} one: run it in the folder that has specs/"
+            )
+            return
         for error in found.failed:
             self.report.diagnose(error.diagnostics)
         self._all(found.pairs())

@@ -202,6 +202,26 @@ def test_all_compares_every_spec_with_the_revision(kgen, repository, compiler):
     assert told.out.splitlines()[-1] == "2 files, text differs in 1, machine code in 1, spec in 1"
 
 
+def test_a_refactored_template_is_told_in_one_line(kgen, repository, root, compiler):
+    templates = repository / "mine"
+    shutil.copytree(root / "templates/norm/rms", templates / "norm/rms")
+    kernel = templates / "norm/rms/kernel.py.j2"
+    kernel.write_text(kernel.read_text().replace("m_h", "m_inside"))
+    told = kgen("diff", "--all", "HEAD", "--stat", "--templates", templates)
+    assert told.code == 1
+    assert told.out.splitlines()[-1] == "2 files, text differs in 1, machine code in none"
+
+
+def test_where_no_side_has_a_spec_nothing_is_the_same(kgen, repository, monkeypatch):
+    (repository / "docs").mkdir()
+    monkeypatch.chdir(repository / "docs")
+    told = kgen("diff", "--all", "HEAD")
+    assert (told.code, told.out) == (2, "")
+    assert told.err == (
+        "kgen diff: neither is a spec below specs/ here, nor has HEAD one: run it in the folder that has specs/\n"
+    )
+
+
 def test_a_spec_that_cannot_be_rendered_leaves_the_others_compared(kgen, repository):
     (repository / SPEC).write_text("kgen: 1\n")
     told = kgen("diff", "--all", "HEAD")

@@ -62,6 +62,13 @@ def test_the_estimate_is_labelled_and_follows_from_bytes(kgen, root):
     assert largest["launches"] == 1
 
 
+def test_without_workloads_there_is_nothing_to_estimate(kgen, root):
+    spec = root / "specs/norm/rms_4096.yaml"
+    told = kgen("bench", spec, "--set", "workloads.bench=[]", "--estimate")
+    assert told.code == 2
+    assert "the spec has no workload under `workloads.bench`, so nothing is estimated" in told.err
+
+
 def test_a_file_without_a_problem_is_refused(kgen):
     plain = FILES / "files" / "plain.py"
     told = kgen("judge", plain, "--against", plain)
