@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kgen.devices import UnknownName, device, target
 from kgen.diagnostics import Diagnostic, KgenError
 from kgen.expr import Expr, listing, nearest
 from kgen.families import Family, family
 from kgen.families.model import Value
-from kgen.plan import invariance, parameters
+from kgen.plan import invariance, knobs, parameters
 from kgen.plan.domain import Domain, declared
 from kgen.plan.errors import PlanProblem
 from kgen.plan.groups import aligned_tensors, groups
@@ -177,37 +177,42 @@ class _Builder:
                 )
 
     def _check_names(self) -> None:
-        """Axis names are upper case, so that none is a name of the emitted file, and none is kgen's own."""
+        """Names of axes and knobs are upper case, so that none is one of the emitted file's, and none is kgen's own."""
         own = {*self.family.constants(self.spec), "SMS"}
-        for name in self.spec.axes:
+        named = [("axes", "axis", name) for name in self.spec.axes]
+        named += [("knobs", "knob", name) for name in self.spec.document.knobs]
+        for section, kind, name in named:
             if name != name.upper():
                 self._report(
                     "KG427",
-                    f"the axis {name} is not in upper case, as the names of sizes are in an emitted file",
-                    "axes",
+                    f"the {kind} {name} is not in upper case, as the names of sizes are in an emitted file",
+                    section,
                     name,
                     hint=f"call it {name.upper()}",
                 )
             elif name in own:
                 self._report(
                     "KG427",
-                    f"the axis {name} has the name of a constant of {self.family.name}",
-                    "axes",
+                    f"the {kind} {name} has the name of a constant of {self.family.name}",
+                    section,
                     name,
                     hint="give it another name",
                 )
 
     def _shadowed(self, index: int, template: Template) -> bool:
-        """Whether a parameter or derived value of a variant has the name of an axis or a constant."""
-        taken = {*self.spec.axes, *self.constants}
-        names = [n for n in (*template.variant.parameters, *template.variant.let) if n in taken]
+        """Whether a parameter or derived value of a variant has the name of an axis, a knob or a constant."""
+        variant = template.variant
+        taken = {*self.spec.axes, *self.spec.document.knobs, *self.constants}
+        names = [name for name in (*variant.parameters, *variant.let) if name in taken]
         for name in names:
+            kind = "knob" if name in self.spec.document.knobs else "axis"
+            what = "a knob" if kind == "knob" else "an axis or a constant"
             self._report(
                 "KG427",
-                f"{name} is an axis or a constant of this spec, and {template.name} declares it as its own",
+                f"{name} is {what} of this spec, and {template.name} declares it as its own",
                 "regimes",
                 index,
-                hint="rename the axis",
+                hint=f"rename the {kind}",
             )
         return bool(names)
 
@@ -247,10 +252,11 @@ class _Builder:
                 return None
         domain = self._domain(when, fallback)
         numbers: Mapping[str, int | bool] = {}
+        turned: Mapping[str, knobs.Knob] = {}
         found = ()
         aligned: tuple[str, ...] = ()
         if template is not None:
-            numbers, problems = parameters.resolve(self.spec, index, template.variant)
+            numbers, turned, problems = parameters.resolve(self.spec, index, template.variant)
             self.found += problems
             if problems:
                 return None
@@ -259,7 +265,10 @@ class _Builder:
             if unknown:
                 self.found += unknown
                 return None
-            scope = self._scope(template, numbers, domain)
+            template = replace(template, variant=knobs.turned(template.variant, turned))
+            fixed = {name: value for name, value in numbers.items() if name not in turned}
+            domain = knobs.widened(domain, turned)
+            scope = self._scope(template, fixed, domain)
             try:
                 found = groups(scope)
             except PlanProblem as problem:
@@ -285,6 +294,7 @@ class _Builder:
             template=template,
             call=call,
             parameters=numbers,
+            knobs=turned,
             domain=domain,
             aligned=aligned,
             groups=found,

@@ -11,6 +11,7 @@ from kgen.algebra.second import Confirm, at_once
 from kgen.diagnostics import Diagnostic, Severity
 from kgen.plan.decide import finding, prove
 from kgen.plan.kernels import contiguous_stride
+from kgen.plan.knobs import unused
 from kgen.plan.model import Plan, RegimePlan
 from kgen.plan.obligation import Obligation
 from kgen.plan.places import places
@@ -65,6 +66,7 @@ def _checked(plan: Plan, proved: Iterable[Proved], refused: frozenset[Certificat
                 findings.append(finding(plan, regime, statement, obligation))
         obligations.append(_strides(regime))
         findings += never_aligned(plan, regime)
+    findings += unused(plan.spec, plan.knobs.keys())
     for obligation, found in places(plan):
         obligations.append(obligation)
         findings += [found] if found else []

@@ -14,6 +14,7 @@ from typing import Literal
 from kgen.expr import Expr
 from kgen.families.model import Binding, Family, Tensor, Value
 from kgen.plan.domain import Domain
+from kgen.plan.knobs import Knob
 from kgen.plan.variant import Parameter, Variant
 from kgen.spec import Spec
 
@@ -104,6 +105,7 @@ class Group:
 class RegimePlan:
     """A regime with its variant, parameters and groups.
 
+    `knobs` are the parameters that the environment sets; among `parameters` these have their defaults.
     `template` is None where the fallback calls something that is not kgen's: `call` is its `module:function` then.
     """
 
@@ -114,6 +116,7 @@ class RegimePlan:
     template: Template | None
     call: str
     parameters: Mapping[str, Value]
+    knobs: Mapping[str, Knob]
     domain: Domain
     aligned: tuple[str, ...]
     groups: tuple[Group, ...]
@@ -158,6 +161,15 @@ class Plan:
     judge: str
     devices: tuple[str, ...]
     targets: tuple[str, ...]
+
+    @property
+    def knobs(self) -> Mapping[str, Knob]:
+        """The knobs of all regimes, by name."""
+        return {one.name: one for regime in self.regimes for one in regime.knobs.values()}
+
+    def may_be_none(self, axis: str) -> bool:
+        """Whether an axis, or a knob, can be none."""
+        return axis in self.spec.axes and None in (self.spec.axes[axis].values or ())
 
     @property
     def arguments(self) -> tuple[str, ...]:

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping
 
 from kgen.diagnostics import Diagnostic
 from kgen.expr.nearest import nearest
+from kgen.plan import knobs
+from kgen.plan.knobs import Knob
 from kgen.plan.variant import Parameter, Variant
 from kgen.spec import Spec
 from kgen.spec.regime import SECTIONS
@@ -13,8 +15,13 @@ from kgen.spec.regime import SECTIONS
 
 def resolve(
     spec: Spec, index: int, variant: Variant
-) -> tuple[dict[str, int | bool], list[Diagnostic]]:
-    """The value of each parameter of `variant` in regime `index`: the spec's, or the default."""
+) -> tuple[dict[str, int | bool], dict[str, Knob], list[Diagnostic]]:
+    """The value of each parameter of `variant` in regime `index`: the spec's, or the default.
+
+    Those that are knobs have their default, and the knob besides.
+    """
+    declared = knobs.declared(spec)
+    turned: dict[str, Knob] = {}
     by_key = {parameter.key: (name, parameter) for name, parameter in variant.parameters.items()}
     values = {name: one.number(one.default) for name, one in variant.parameters.items()}
     found = list(_meaningless(spec, index, by_key))
@@ -24,6 +31,13 @@ def resolve(
             found.append(_unknown(spec, path, key, variant, by_key))
             continue
         name, parameter = by_key[key]
+        if parameter.type == "int" and isinstance(value, str):
+            wrong = knobs.problem_of(spec, path, key, value, parameter)
+            found += [wrong] if wrong else []
+            if not wrong:
+                turned[name] = declared[value]
+                values[name] = declared[value].default
+            continue
         problem = problem_of(key, value, parameter)
         if problem:
             found.append(
@@ -33,7 +47,7 @@ def resolve(
             )
         else:
             values[name] = parameter.number(value)
-    return values, found
+    return values, turned, found
 
 
 def _meaningless(

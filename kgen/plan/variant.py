@@ -59,6 +59,7 @@ class Parameter(_Model):
 
     An `optional` one is part of a way that few specs go: nothing mentions it where it has its default. In expressions a
     word is the number that `words` gives it. What is `instead` of others makes these meaningless: a regime sets either.
+    One that may be a `knob` is in no kernel's text; `most` is the derived value that is the greatest it can have.
     """
 
     key: Annotated[str, Field(pattern=r"^(tile|splits|launch|combine)\.[A-Za-z][A-Za-z0-9_]*$")]
@@ -70,6 +71,8 @@ class Parameter(_Model):
     max: int | None = None
     choices: tuple[int, ...] | None = None
     optional: bool = False
+    knob: bool = False
+    most: Word | None = None
     doc: str
 
     def number(self, value: int | bool | str | None) -> int | bool | None:
@@ -246,6 +249,18 @@ class Variant(_Model):
                 )
                 message = f"`{scratch.dtype}` is no type of scratch"
                 raise problem("KG502", message, known, ("scratch", name, "dtype"))
+        return self
+
+    @model_validator(mode="after")
+    def _known_most(self) -> Variant:
+        for name, parameter in self.parameters.items():
+            most = self.let.get(parameter.most or "")
+            if parameter.most is not None and (most is None or most.value != name):
+                message = (
+                    f"`most` names `{parameter.most}`, which is no derived value that is {name}"
+                )
+                known = f"write `{parameter.most}: {{value: {name}, ...}}` under `let`"
+                raise problem("KG502", message, known, ("parameters", name, "most"))
         return self
 
     @model_validator(mode="after")

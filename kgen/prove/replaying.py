@@ -113,7 +113,7 @@ class Replayer:
         from kgen.prove.replay.model import Claim
 
         try:
-            instance = capture(self.text, call.arguments(), axes=call.axes())
+            instance = capture(self.text, call.arguments(), axes=call.axes(), knobs=call.knobs())
             launch = _launch_number(instance, one, suspicion.launch)
             program = call.program(suspicion.programs)
             claim = Claim(suspicion.kind, launch, program, suspicion.tensor, suspicion.line)
@@ -215,7 +215,8 @@ class _Call:
         self._valuation = Valuation(space, given, point.tables)
 
     def __str__(self) -> str:
-        shown = [f"{name} = {'none' if n is None else n}" for name, n in self.axes().items()]
+        sizes = {**self.axes(), **self.knobs()}
+        shown = [f"{name} = {'none' if n is None else n}" for name, n in sizes.items()]
         shown += self._strides()
         shown += [
             f"{table}[{', '.join(map(str, at))}] = {n}"
@@ -247,6 +248,11 @@ class _Call:
             elif axis.name in self._case.meanings:
                 found[axis.name] = self._value(self._case.meanings[axis.name])
         return found
+
+    def knobs(self) -> dict[str, int]:
+        """The value of every knob of the regime."""
+        meanings = self._case.meanings
+        return {name: self._value(meanings[name]) for name in self._plan.knobs if name in meanings}
 
     def program(self, programs: Sequence[Poly]) -> tuple[int, int, int]:
         x, y, z = ([self._value(program) for program in programs] + [0, 0])[:3]

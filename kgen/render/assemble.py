@@ -93,7 +93,7 @@ def _rendered(plan: Plan, shop: Workshop) -> tuple[tuple[Launcher, ...], str, li
         header=_header(plan, shop),
         imports=_imports(plan),
         constants=_constants(plan, texts, chosen),
-        helpers=sources(_helpers(texts, chosen)),
+        helpers=[*sources(_helpers(plan, texts, chosen)), *_knobs(plan)],
         kernels=[f"<<{function}>>" for function in kernels],
         launchers=[text for _, text in texts],
         warm_ups=list(_warm_ups(launchers)),
@@ -127,9 +127,7 @@ def _header(plan: Plan, shop: Workshop) -> list[str]:
     for row, regime in zip(rows, (None, *plan.regimes)):
         lines.append("  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip())
         if regime is not None and regime.mentioned:
-            lines.append(
-                "    " + ", ".join(f"{name}={value}" for name, value in regime.mentioned.items())
-            )
+            lines.append("    " + ", ".join(_settings(regime)))
     lines += [
         "",
         f"devices {', '.join(plan.devices)}; targets {', '.join(plan.targets)}",
@@ -138,6 +136,13 @@ def _header(plan: Plan, shop: Workshop) -> list[str]:
         f"templates {_templates_sha(plan, shop)}",
     ]
     return lines
+
+
+def _settings(regime: RegimePlan) -> Iterable[str]:
+    """The parameters that a person is told, a knob by its name."""
+    for name, value in regime.mentioned.items():
+        knob = regime.knobs.get(name)
+        yield f"{name}={value}" if knob is None else f"{name}={knob.name}"
 
 
 def _row(regime: RegimePlan) -> tuple[str, str, str]:
@@ -151,7 +156,8 @@ def _quoted(text: str) -> str:
 
 
 def _imports(plan: Plan) -> list[str]:
-    lines = ["import torch", "import triton", "import triton.language as tl"]
+    lines = ["import os", ""] if plan.knobs else []
+    lines += ["import torch", "import triton", "import triton.language as tl"]
     for regime in plan.regimes:
         if regime.call:
             module, function = regime.call.split(":")
@@ -172,8 +178,22 @@ def _constants(
     ]
 
 
-def _helpers(texts: Iterable[tuple[Launcher, LauncherText]], chosen: Entry) -> set[str]:
+def _knobs(plan: Plan) -> list[str]:
+    """The lines that read the knobs, as one text."""
+    if not plan.knobs:
+        return []
+    lines = ["# read when this file is imported, and the same in every call"]
+    for knob in plan.knobs.values():
+        arguments = f'"{knob.variable}", {knob.default}, {knob.low}, {knob.high}'
+        lines += textwrap.wrap(f"# {_quoted(knob.doc)}", LINE_LENGTH) if knob.doc else []
+        lines.append(f"{knob.name} = read_knob({arguments})")
+    return ["\n".join(lines)]
+
+
+def _helpers(plan: Plan, texts: Iterable[tuple[Launcher, LauncherText]], chosen: Entry) -> set[str]:
     wanted = {"check_tensor", "check_shape"} | chosen.helpers
+    if plan.knobs:
+        wanted.add("read_knob")
     for _, text in texts:
         wanted |= text.helpers
     wanted |= {bound.check for bound in chosen.bounds}

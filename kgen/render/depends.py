@@ -14,7 +14,8 @@ DEVICES = "devices"
 def constants(plan: Plan) -> dict[str, str]:
     """The key of each name that is the same in every regime: axes, and what the family makes of its own keys."""
     axes = {name: f"axes.{name}" for name in plan.spec.axes}
-    return {**plan.family.keys, "SMS": DEVICES, **axes}
+    knobs = {name: f"knobs.{name}" for name in plan.knobs}
+    return {**plan.family.keys, "SMS": DEVICES, **axes, **knobs}
 
 
 def of_regime(plan: Plan, regime: RegimePlan) -> dict[str, list[str]]:
@@ -30,7 +31,12 @@ def of_regime(plan: Plan, regime: RegimePlan) -> dict[str, list[str]]:
         name: f"regimes.{regime.name}.{parameter.key}"
         for name, parameter in variant.parameters.items()
     }
-    known = _Known({**constants(plan), **own}, variant.let)
+    # the greatest value of a knob is written with the knob
+    most = {
+        variant.parameters[name].most: Derived(value=knob.name, doc=knob.doc)
+        for name, knob in regime.knobs.items()
+    }
+    known = _Known({**constants(plan), **own}, {**variant.let, **most})
     found = {name: [key] for name, key in own.items()}
     found |= {name: known.of([name]) for name in variant.let}
     found |= {name: known.of(used) for name, used in _options(variant)}

@@ -120,6 +120,8 @@ def _output(tensor: Tensor) -> tuple[str, str, str]:
 def _bounds(plan: Plan) -> Iterator[Bound]:
     """Range axes, with the bounds over which the last regime is proved."""
     for axis, span in plan.regimes[-1].domain.ranges.items():
+        if axis in plan.knobs:
+            continue
         low, high = (
             fold(bound, {name: value for name, (value, _) in plan.constants.items()})
             for bound in (span.low, span.high)
@@ -129,7 +131,7 @@ def _bounds(plan: Plan) -> Iterator[Bound]:
 
 def _checked_by(plan: Plan, axis: str) -> str:
     """Shapes are integers, and what the caller passes may be anything."""
-    if None in (plan.spec.axes[axis].values or ()):
+    if plan.may_be_none(axis):
         return "check_optional"
     return "check_integer" if axis in plan.scalars.values() else "check_range"
 

@@ -20,6 +20,15 @@ _HELPERS: dict[str, str] = {
     "log2": '''def log2(x):
     """The logarithm to base 2 of a power of two."""
     return x.bit_length() - 1''',
+    "read_knob": '''def read_knob(variable, default, low, high):
+    """The integer that an environment variable holds, within bounds; the default where it is not set."""
+    text = os.environ.get(variable)
+    if text is None:
+        return default
+    digits = text.isascii() and text.isdigit() and len(text) < 19
+    if not digits or not low <= int(text) <= high:
+        raise ValueError(f"{variable} is {text!r}; this file takes an integer from {low} to {high}")
+    return int(text)''',
     "check_tensor": """def check_tensor(name, tensor, dtype, rank, device):
     if tensor.dtype != dtype:
         raise TypeError(f"{name} is {tensor.dtype}; this file was made for {dtype}")

@@ -56,7 +56,16 @@ def manifest(
         "values": _values(plan),
         "places": _places(plan),
         "functions": _functions(text),
+        **({"knobs": _knobs(plan)} if plan.knobs else {}),
         **_source_map(origins),
+    }
+
+
+def _knobs(plan: Plan) -> dict[str, Any]:
+    """What each environment variable may hold."""
+    return {
+        one.name: {"variable": one.variable, "default": one.default, "range": [one.low, one.high]}
+        for one in plan.knobs.values()
     }
 
 
@@ -164,6 +173,7 @@ def _places(plan: Plan) -> dict[str, str]:
         f"axes.{axis.name}": _place(plan, "axes", axis.name, next(iter(_axis(axis))))
         for axis in plan.spec.axes.values()
     }
+    found |= {f"knobs.{name}": _place(plan, "knobs", name, "range") for name in plan.knobs}
     for index, regime in enumerate(plan.spec.document.regimes):
         found[f"regimes.{regime.name}"] = _place(plan, "regimes", index)
         for section in SECTIONS:

@@ -11,6 +11,7 @@ from pathlib import Path
 from types import ModuleType
 
 from kgen.runner.bundle import Bundle
+from kgen.runner.environment import defaults
 
 LOADED = "kgen_submission_"
 """How the names of modules begin that were loaded from a file."""
@@ -27,7 +28,7 @@ def load_file(path: Path) -> ModuleType:
     """A fresh copy of the module in a file.
 
     Its name holds the content's hash. No bytecode is written: a file of the same size written again
-    within a second would be answered by the old bytecode.
+    within a second would be answered by the old bytecode. Its knobs have their defaults.
     """
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
     name = f"{LOADED}{digest[:16]}_{next(_count)}"
@@ -35,5 +36,6 @@ def load_file(path: Path) -> ModuleType:
     spec = importlib.util.spec_from_file_location(name, path)
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
-    spec.loader.exec_module(module)
+    with defaults():
+        spec.loader.exec_module(module)
     return module

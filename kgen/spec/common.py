@@ -22,6 +22,7 @@ from kgen.spec.fields import (
     each_once,
     is_integer,
 )
+from kgen.spec.knob import KnobModel
 from kgen.spec.nodes import Key
 from kgen.spec.problem import describe, problem
 from kgen.spec.regime import Regime, Swept, SweptKey
@@ -113,6 +114,9 @@ class SpecModel(Model):
     axes: Mapping[AxisName, AxisModel] = Field(
         description="The sizes and switches that a launch may depend on.",
         examples=[{"B": {"range": [1, 256]}}],
+    )
+    knobs: Mapping[AxisName, KnobModel] = Field(
+        {}, description="Integers that environment variables set when the file is imported."
     )
     regimes: tuple[Regime, ...] = Field(
         description="What runs where; the first that matches wins, the last is `when: otherwise`.",

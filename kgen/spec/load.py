@@ -19,6 +19,7 @@ from kgen.spec.common import SpecModel
 from kgen.spec.draft import draft
 from kgen.spec.expressions import Expressions
 from kgen.spec.extends import Resolver
+from kgen.spec.knob import check_knobs
 from kgen.spec.files import read_file
 from kgen.spec.nodes import Key, plain
 from kgen.spec.origin import Origin
@@ -88,6 +89,7 @@ def _across(
     parts = draft(model, document, expressions.trees)
     yield from check_axes(model, document, origin)
     yield from check_ranges(expressions.trees, expressions.axes.constants, origin)
+    yield from check_knobs(document, origin)
     yield from check_regimes(document, origin)
     yield from check_sweep(document, origin)
     yield from check_workloads(parts, origin)

@@ -48,6 +48,7 @@ class Declared:
 
     def __init__(self, plan: Plan, axes: Axes, template: Template):
         self._constants = {name: value for name, (value, _) in plan.constants.items()}
+        self._knobs = {name: knob.default for name, knob in plan.knobs.items()}
         self._template = template
         self._variant = template.variant
         self._first = next(candidates(axes))
@@ -111,7 +112,8 @@ class Declared:
         known: dict[str, Value] = {**self._constants, **shape.axes, **defaults}
         for name, value in ((self._names.get(k), v) for k, v in candidate.settings):
             if name is not None:
-                known[name] = declared[name].number(value)
+                knob = self._knobs.get(value) if declared[name].type == "int" else None
+                known[name] = declared[name].number(value) if knob is None else knob
 
         def value(expr: Expr) -> Value:
             for name in names(expr) & self._variant.let.keys() - known.keys():

@@ -107,6 +107,7 @@ class _Regime:
     def axes(self) -> list[Axes]:
         variants = self._variants()
         self.problems += self._unknown_keys(variants)
+        self.problems += self._knobs(variants)
         self.problems += self._unknown_values(variants)
         if self.problems:
             return []
@@ -157,6 +158,16 @@ class _Regime:
                 message = f"`{key}` is no parameter of {whose}, which regime {one.regime} may run"
                 yield one.wrong("KG853", message, suggestion(key, {*known, VARIANT}, "keys"))
 
+    def _knobs(self, variants: Sequence[Variant]) -> Iterator[Diagnostic]:
+        """Whoever runs the file sets a knob, so that no sweep does."""
+        for key, one in self.wanted.items():
+            having = [found for found in (_parameter(v, key) for v in variants) if found]
+            knobs = [parameter for parameter in having if self._is_knob(parameter)]
+            if knobs:
+                message = f"`{key}` is the knob {self._own(knobs[0])} in regime {self.regime.name}"
+                hint = "write a number there to sweep it; the best one may become the default of the knob"
+                yield one.wrong("KG854", message, hint)
+
     def _unknown_values(self, variants: Sequence[Variant]) -> Iterator[Diagnostic]:
         """A value that one variant takes and another does not is tried with the one."""
         for key, one in self.wanted.items():
@@ -189,7 +200,7 @@ class _Regime:
             given = self.wanted[parameter.key].values
             return tuple(v for v in given if not problem_of(parameter.key, v, parameter))
         own = self._own(parameter)
-        if not self.whole or parameter.optional:
+        if not self.whole or parameter.optional or self._is_knob(parameter):
             return (own,)
         tried = usual(parameter)
         return tried if own in tried else tuple(sorted((*tried, own)))
@@ -211,7 +222,15 @@ class _Regime:
         """What the regime has, or the default, also of what is wrong there."""
         section, _, name = parameter.key.partition(".")
         own = getattr(self.regime, section).get(name, parameter.default)
+        if self._is_knob(parameter):
+            return own
         return parameter.default if problem_of(parameter.key, own, parameter) else own
+
+    def _is_knob(self, parameter: Parameter) -> bool:
+        """Whether the regime has a knob of the spec as the parameter, and the parameter may be one."""
+        section, _, name = parameter.key.partition(".")
+        own = getattr(self.regime, section).get(name)
+        return parameter.knob and isinstance(own, str) and own in self.spec.document.knobs
 
     def _place(self, key: str) -> Place:
         if key in self.wanted:

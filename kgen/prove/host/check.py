@@ -12,6 +12,7 @@ from kgen.plan.obligation import Obligation
 from kgen.prove.host.closing import Closing
 from kgen.prove.host.facts import Enforced
 from kgen.prove.host.facts import enforced as enforced_facts
+from kgen.prove.host.knobs import knobs
 from kgen.prove.host.launches import launches, returns
 from kgen.prove.host.safety import safety
 from kgen.prove.host.statements import walk
@@ -39,6 +40,7 @@ def prove_host(source: str, plan: Plan, launchers: Sequence[Launcher]) -> HostPr
     closing = Closing(plan)
     found = list(safety(trace, [one.function for one in launchers]))
     found += returns(plan, launchers, closing, trace)
+    found += knobs(plan, trace)
     kept: dict[str, tuple[Enforced, ...]] = {}
     for launcher in launchers:
         found += launches(plan, launcher, closing, trace)

@@ -20,14 +20,12 @@ class Closing:
     """
 
     def __init__(self, plan: Plan):
-        self.scalars = tuple(
-            one for one, axis in plan.scalars.items() if None in (plan.spec.axes[axis].values or ())
-        )
+        self.scalars = tuple(one for one, axis in plan.scalars.items() if plan.may_be_none(axis))
         self._constants = {axis: value for axis, (value, _) in plan.constants.items()}
         names: dict[str, Value] = {one: Tensor(one) for one in plan.arguments}
         names |= {one: Static(name(one)) for one in plan.scalars}
         names |= {one: Static(number(value)) for one, value in self._constants.items()}
-        self.axes: dict[str, Expr] = {}
+        self.axes: dict[str, Expr] = {one: name(one) for one in plan.knobs}
         for binding in plan.bindings:
             if binding.axis in self._constants:
                 continue

@@ -29,20 +29,21 @@ MOST = 20_000
 
 
 def corner(
-    goal: Expr, conditions: Sequence[Expr], scalars: Sequence[str]
+    goal: Expr, conditions: Sequence[Expr], scalars: Sequence[str], far: bool = False
 ) -> Mapping[str, Value] | None:
     """Values of all names at which the conditions hold and `goal` does not.
 
-    Names in `scalars` may be none; all others are at least 0.
+    Names in `scalars` may be none; all others are at least 0. A `far` search tries for each name also what bounds the
+    others that it is tested with.
     """
     tests = (_Test(goal, False), *map(_Test, conditions))
     free = sorted(frozenset().union(*(names(test.condition) for test in tests)))
-    choices = {one: _choices(one, one in scalars, tests) for one in free}
+    choices = {one: _choices(one, one in scalars, tests, far) for one in free}
     # An alternative that is the last one open decides as if it stood alone: by trial that is found late, for an alternative
     # of many names fails with the last of them.
     if forced := tuple(_Test(one) for one in _last_open(tests, choices)):
         tests += forced
-        choices = {one: _choices(one, one in scalars, tests) for one in free}
+        choices = {one: _choices(one, one in scalars, tests, far) for one in free}
     alone = Counter(one for test in tests for one in names(test.condition) if test.is_about_one)
     # the goal's names first, then what is bounded most: what merely equals it has no choice then
     order = sorted(free, key=lambda one: (one not in names(goal), -alone[one], len(choices[one])))
@@ -50,10 +51,14 @@ def corner(
     return dict(search.values) if search.run() else None
 
 
-def _choices(own: str, optional: bool, tests: Sequence[_Test]) -> tuple[Value, ...]:
+def _choices(own: str, optional: bool, tests: Sequence[_Test], far: bool) -> tuple[Value, ...]:
     """The numbers of a name's tests and their neighbours, if they pass the tests of it alone."""
     about = [test for test in tests if own in names(test.condition)]
-    numbers = {0, 1, 2, *_literals([test.condition for test in about])}
+    told = about
+    if far:
+        near = frozenset().union(*(names(test.condition) for test in about))
+        told = [t for t in tests if t in about or t.is_about_one and names(t.condition) <= near]
+    numbers = {0, 1, 2, *_literals([test.condition for test in told])}
     near = sorted({one + step for one in numbers for step in (-1, 0, 1)})
     values = [None, *near] if optional else [one for one in near if one >= 0]
     alone = [test for test in about if test.is_about_one]

@@ -122,7 +122,7 @@ def _tensor(tensor: Tensor, plan: Plan, closing: Closing) -> Iterator[Fact]:
 def _scalars(plan: Plan, closing: Closing) -> Iterator[Fact]:
     for own, axis in plan.scalars.items():
         integer = equal(name(f"type({own})"), name("int"))
-        optional = None in (plan.spec.axes[axis].values or ())
+        optional = plan.may_be_none(axis)
         absent = equal(name(own), NONE)
         says = f"{own} is a Python integer" + (", or None" if optional else "")
         yield Fact(own, says, any_of((absent, integer)) if optional else integer)
@@ -141,7 +141,7 @@ def _domain(plan: Plan, launcher: Launcher, closing: Closing) -> Iterator[Fact]:
                 "<=", value, closing(span.high)
             )
             says = f"{to_python(span.low)} <= {axis} <= {to_python(span.high)}"
-            if None in (plan.spec.axes[axis].values or ()):
+            if plan.may_be_none(axis):
                 absent = equal(value, NONE)
                 yield Fact(
                     axis, f"{axis} is None, or {says}", any_of((absent, all_of((low, high))))

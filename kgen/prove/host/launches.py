@@ -71,7 +71,10 @@ def _answer(check: Check, checks: _Checks, call: list[Launch], trace: Trace) -> 
 
 def _reached(path: Path, closing: Closing) -> Answer:
     """Against proofs from tests that no call passes."""
-    call = corner(FALSE, [one.condition for one in path.known], closing.scalars)
+    conditions = [one.condition for one in path.known]
+    call = corner(FALSE, conditions, closing.scalars)
+    if call is None:
+        call = corner(FALSE, conditions, closing.scalars, far=True)
     if call is None:
         return Answer(Status.UNKNOWN, "no call was found that passes all tests before")
     shown = [

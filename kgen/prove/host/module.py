@@ -13,8 +13,19 @@ from kgen.expr import SIZE_FUNCTIONS, Expr
 from kgen.prove.host.findings import Finding, Rule
 from kgen.prove.host.inert import inert
 from kgen.prove.host.language import CACHES, JIT_KEYWORDS, OWN_MODULES
+from kgen.prove.host.settings import MEANT, READER, is_reader, setting
+from kgen.prove.host.terms import name as variable
 from kgen.prove.host.terms import number
-from kgen.prove.host.values import Function, Kernel, State, Static, Symbol, Unknown, Value
+from kgen.prove.host.values import (
+    Function,
+    Kernel,
+    Setting,
+    State,
+    Static,
+    Symbol,
+    Unknown,
+    Value,
+)
 from kgen.render.helpers import sources
 
 
@@ -23,7 +34,8 @@ class Module:
     """Module-level names by what they are bound to.
 
     `specialised` has each kernel's `triton.jit` keywords, `sizes` the functions of kgen's own
-    expressions, `state` the line of what outlives a call.
+    expressions, `state` the line of what outlives a call, `knobs` what is known of each integer that the environment
+    sets.
     """
 
     constants: dict[str, Expr] = field(default_factory=dict)
@@ -32,6 +44,7 @@ class Module:
     kernels: dict[str, ast.FunctionDef] = field(default_factory=dict)
     specialised: dict[str, Mapping[str, ast.expr]] = field(default_factory=dict)
     state: dict[str, int] = field(default_factory=dict)
+    knobs: dict[str, Setting] = field(default_factory=dict)
     sizes: frozenset[str] = frozenset()
     findings: list[Finding] = field(default_factory=list)
 
@@ -41,6 +54,8 @@ class Module:
             return State(name)
         if name in self.constants:
             return Static(self.constants[name])
+        if name in self.knobs:
+            return Static(variable(name))
         if name in self.sizes:
             return Symbol(f"kgen.{name}")
         if name in self.functions:
@@ -68,6 +83,7 @@ def read_module(source: str) -> Module:
         module.constants.pop(name, None)
         module.state[name] = module.state.get(name, 0)
     module.sizes = frozenset(n for n, f in module.functions.items() if _is_size_function(f))
+    _settle_knobs(tree, module)
     return module
 
 
@@ -96,12 +112,38 @@ def _read_assignment(name: str, value: ast.expr, node: ast.stmt, module: Module)
         constant = ast.literal_eval(value)
     except (ValueError, TypeError):
         module.state[name] = node.lineno
+        if setting(value) is not None:
+            return
         _check_inert([value], node, "", module)
         return
     if constant is None or isinstance(constant, (bool, int, float)):
         module.constants[name] = number(constant)
     else:
         module.state[name] = node.lineno
+
+
+def _settle_knobs(tree: ast.Module, module: Module) -> None:
+    """What reads an environment variable is a knob where the whole file gives its names no other meaning."""
+    reads = {one.targets[0].id: one for one in tree.body if _reads_knob(one)}
+    reader = module.functions.get(READER)
+    meant = {Symbol("os"), *(Symbol(f"builtins.{one}") for one in MEANT)}
+    usual = {module.value(one) for one in ("os", *MEANT)} == meant
+    trusted = usual and reader is not None and is_reader(reader) and READER not in module.state
+    twice = _bound_twice(tree)
+    for name, node in reads.items():
+        found = setting(node.value)
+        if trusted and name not in twice and 0 <= found.low <= found.default <= found.high:
+            module.knobs[name] = found
+            del module.state[name]
+        else:
+            _check_inert([node.value], node, "", module)
+
+
+def _reads_knob(node: ast.stmt) -> bool:
+    match node:
+        case ast.Assign([ast.Name()], value):
+            return setting(value) is not None
+    return False
 
 
 def _check_import(node: ast.stmt, module: Module) -> None:

@@ -13,6 +13,7 @@ from kgen.prove.host.comparisons import chosen
 from kgen.prove.host.expressions import condition, evaluate
 from kgen.prove.host.findings import Rule
 from kgen.prove.host.inert import suspends
+from kgen.prove.host.knobs import known
 from kgen.prove.host.module import Module, read_module, stored_names
 from kgen.prove.host.paths import joined, meeting
 from kgen.prove.host.terms import FALSE, NONE, name, negation
@@ -52,7 +53,8 @@ def walk(source: str, entry: str, arguments: Iterable[str], scalars: Iterable[st
     for found in trace.module.findings:
         trace.findings.setdefault(found)
     node = trace.module.functions[entry]
-    frame = Frame(trace, entry, (), Path(names), _invoke, call, local=_local(node))
+    path = Path(names, tuple(known(trace.module.knobs)))
+    frame = Frame(trace, entry, (), path, _invoke, call, local=_local(node))
     trace.returns += _run(frame, node)
     return trace
 

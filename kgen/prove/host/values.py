@@ -99,6 +99,22 @@ class State:
 
 
 @dataclass(frozen=True)
+class Setting:
+    """An integer that the environment variable sets, `default` where there is none, read at `line`."""
+
+    variable: str
+    default: int
+    low: int
+    high: int
+    line: int
+
+    def __str__(self) -> str:
+        return (
+            f"{self.variable}, {self.default} where it is not set, from {self.low} to {self.high}"
+        )
+
+
+@dataclass(frozen=True)
 class Data:
     """A value that the host read from the GPU; `why` says where."""
 

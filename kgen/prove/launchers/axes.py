@@ -39,7 +39,7 @@ def optional(plan: Plan, regime: RegimePlan, case: Case) -> list[str]:
         for name in (*regime.domain.values, *regime.domain.ranges)
         if name not in case.axes
         and name not in plan.constants
-        and None in (plan.spec.axes[name].values or ())
+        and plan.may_be_none(name)
         and len(plan.spec.axes[name].values) > 1
     ]
 

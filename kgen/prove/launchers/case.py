@@ -96,10 +96,12 @@ class _Walk:
         return World(self._space, facts, self._tensors.found, tuple(self._launches), reads)
 
     def _bind_parameters(self, function: ast.FunctionDef) -> None:
-        """Parameters are called like the tensors and axes that the entry passes."""
+        """Parameters are called like the tensors and axes that the entry passes; knobs are read where they stand."""
         for name, value in self._module.constants.items():
             if isinstance(value, int):
                 self._names[name] = value
+        for knob in self._launcher.regime.knobs.values():
+            self._names[knob.name] = self.axes[knob.name]
         for argument in function.args.args:
             name = argument.arg
             if name in self.axes:

@@ -30,6 +30,7 @@ from kgen.prove.replay.model import (
     Unsupported,
 )
 from kgen.prove.replay.source import Function, parse
+from kgen.runner.environment import defaults
 
 _REAL_MODULES = frozenset({"__future__", "functools", "math", "os", "typing"})
 
@@ -142,16 +143,18 @@ def capture(
     axes: Mapping[str, int | None] | None = None,
     entry: str = "run",
     dims: Mapping[str, tuple[str, ...]] | None = None,
+    knobs: Mapping[str, int] | None = None,
 ) -> Instance:
     """The instance that a call of `entry` with these arguments makes.
 
     What it returns has the role `output`; what else it allocates is `scratch`, or with
     `torch.zeros` `state`: counters that a later call wants to find as they were. `dims` names the
-    dimensions of what it allocates, by the tensor's name. Raises Unsupported
+    dimensions of what it allocates, by the tensor's name; `knobs` are integers that the environment
+    might have set. Raises Unsupported
     where the launcher does something that has no meaning here; its own refusals (ValueError,
     TypeError) pass through.
     """
-    return _module(source).call(entry, arguments, axes or {}, dims or {})
+    return _module(source).call(entry, arguments, axes or {}, dims or {}, knobs or {})
 
 
 @dataclass(eq=False)
@@ -180,7 +183,8 @@ class _HostModule:
             "__name__": "submission",
             "__builtins__": {**vars(builtins), "__import__": self._import},
         }
-        exec(compile(text, "submission.py", "exec"), namespace)
+        with defaults():
+            exec(compile(text, "submission.py", "exec"), namespace)
         self._namespace = namespace
 
     def call(
@@ -189,11 +193,17 @@ class _HostModule:
         arguments: Mapping[str, HostTensor | int | float | None],
         axes: Mapping[str, int | None],
         dims: Mapping[str, tuple[str, ...]],
+        knobs: Mapping[str, int],
     ) -> Instance:
         if entry not in self._namespace:
             raise Unsupported(f"the file has no function {entry}")
         self.recording = recording = _Recording()
-        returned = self._namespace[entry](**arguments)
+        before = {name: self._namespace[name] for name in knobs}
+        self._namespace.update(knobs)
+        try:
+            returned = self._namespace[entry](**arguments)
+        finally:
+            self._namespace.update(before)
         for tensor in returned if isinstance(returned, tuple) else (returned,):
             if isinstance(tensor, HostTensor):
                 tensor.role = "output"
