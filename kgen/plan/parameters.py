@@ -31,7 +31,7 @@ def resolve(
             found.append(_unknown(spec, path, key, variant, by_key))
             continue
         name, parameter = by_key[key]
-        if parameter.type == "int" and isinstance(value, str):
+        if parameter.is_knob(value):
             wrong = knobs.problem_of(spec, path, key, value, parameter)
             found += [wrong] if wrong else []
             if not wrong:

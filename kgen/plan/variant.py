@@ -75,6 +75,10 @@ class Parameter(_Model):
     most: Word | None = None
     doc: str
 
+    def is_knob(self, value: int | bool | str | None) -> bool:
+        """Whether a value names a knob: an integer by a name."""
+        return self.type == "int" and isinstance(value, str) and value.isidentifier()
+
     def number(self, value: int | bool | str | None) -> int | bool | None:
         """What a value of the parameter is in expressions."""
         return self.words[value] if isinstance(value, str) else value

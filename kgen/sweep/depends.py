@@ -22,11 +22,11 @@ T = TypeVar("T")
 
 
 def same_for_all(variant: Variant, axes: Axes) -> dict[str, Value]:
-    """The parameters of the variant that have one value in all candidates of the axes, with that."""
+    """The parameters of the variant that have one value in all candidates of the axes, with that; no knob has."""
     found = {}
     for name, parameter in variant.parameters.items():
         values = axes.values.get(parameter.key, (parameter.default,))
-        if len(values) == 1:
+        if len(values) == 1 and not parameter.is_knob(values[0]):
             found[name] = parameter.number(values[0])
     return found
 

@@ -112,8 +112,8 @@ class Declared:
         known: dict[str, Value] = {**self._constants, **shape.axes, **defaults}
         for name, value in ((self._names.get(k), v) for k, v in candidate.settings):
             if name is not None:
-                knob = self._knobs.get(value) if declared[name].type == "int" else None
-                known[name] = declared[name].number(value) if knob is None else knob
+                one = declared[name]
+                known[name] = self._knobs[value] if one.is_knob(value) else one.number(value)
 
         def value(expr: Expr) -> Value:
             for name in names(expr) & self._variant.let.keys() - known.keys():

@@ -230,7 +230,7 @@ class _Regime:
         """Whether the regime has a knob of the spec as the parameter, and the parameter may be one."""
         section, _, name = parameter.key.partition(".")
         own = getattr(self.regime, section).get(name)
-        return parameter.knob and isinstance(own, str) and own in self.spec.document.knobs
+        return parameter.knob and parameter.is_knob(own) and own in self.spec.document.knobs
 
     def _place(self, key: str) -> Place:
         if key in self.wanted:
