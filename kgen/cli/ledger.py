@@ -57,7 +57,7 @@ def verify(paths: Receipts = None, root: Root = Path("."), as_json: Json = False
         report.diagnose(run(found, root))
         report.say(_counted(found))
         report.say(
-            "measured files that are on disk as they were: {} of {}".format(*unchanged(found, root))
+            "measured files on disk that compute what they did then: {} of {}".format(*unchanged(found, root))
         )
         report.values["receipts"] = [str(entry.path) for entry in found]
 

@@ -80,9 +80,9 @@ def test_verify_takes_single_files_and_another_root(kgen, home):
     assert told.code == 0
     assert told.err.count("KG955") == 2
     assert told.out.startswith("receipts of measuring: 1,")
-    assert "measured files that are on disk as they were: 0 of 2\n" in told.out
+    assert "measured files on disk that compute what they did then: 0 of 2\n" in told.out
     told = kgen("ledger", "verify", path)
-    assert "measured files that are on disk as they were: 2 of 2\n" in told.out
+    assert "measured files on disk that compute what they did then: 2 of 2\n" in told.out
 
 
 def test_the_committed_receipts_verify(kgen, root, monkeypatch):
