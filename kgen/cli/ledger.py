@@ -57,7 +57,9 @@ def verify(paths: Receipts = None, root: Root = Path("."), as_json: Json = False
         report.diagnose(run(found, root))
         report.say(_counted(found))
         report.say(
-            "measured files on disk that compute what they did then: {} of {}".format(*unchanged(found, root))
+            "measured files on disk that compute what they did then: {} of {}".format(
+                *unchanged(found, root)
+            )
         )
         report.values["receipts"] = [str(entry.path) for entry in found]
 
