@@ -48,7 +48,7 @@ FAULTS = [
     ("attention/gqa4_bf16_sinks_softcap", " | (b_l == float(\"inf\"))", "", "Q 1 window 128 S 35,5,0 extreme", ("KG701", "'lse'", "inf")),
     ("attention/gqa4_bf16_sinks_softcap", "(b_m == float(\"-inf\")) | ", "", "Q 1 window 128 S 35,5,0 extreme", ("KG701", "'lse'", "inf")),
     ("attention/gqa4_e4m3_interleaved_token_scales", "b_w = b_p * (b_v_scale / tl.where(b_v_top > 0, b_v_top, 1.0))[None, :]", "b_w, b_v_top = b_p * b_v_scale[None, :], 1.0", "B 3 Q 1 S 67,5,0 extreme", ("KG701", "'out'", "program")),
-    ("attention/gqa4_bf16_tree", "(b_depth - WINDOW)", "(Q - 1 - WINDOW)", "B 1 Q 8 window 128 S 202", ("KG701", "'out'", "program")),
+    ("attention/gqa4_bf16_tree", "(b_depth - WINDOW)", "(b_depth * 0 - WINDOW)", "B 1 Q 8 window 128 S 202", ("KG701", "'out'", "program")),
     ("attention/gqa4_bf16_tree", "o_j[None, :] < Q, ", "o_j[None, :] < 32, ", "B 1 Q 8 window 128 S 202", ("KG701", "'out'", "program")),
     ("attention/gqa4_bf16_tree", "(o_j < 0)[None, :] | m_j", "(o_n <= b_len - Q + o_t[:, None])", "B 1 Q 8 S 129", ("KG701", "'out'", "program")),
     ("attention/gqa4_bf16_gated", "/ D + EPS", "/ BLOCK_D + EPS", "Q 1 S 17,150 check", ("KG701", "'out'", "program")),
