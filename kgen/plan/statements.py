@@ -7,14 +7,15 @@ every rule that chooses how many.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass, replace
 
 from kgen.devices import device
-from kgen.expr import Expr, evaluate, names
+from kgen.expr import Expr, Nothing, evaluate, names
 from kgen.families.model import Value
 from kgen.plan.groups import INT32_MAX
 from kgen.plan.model import Group, Plan, RegimePlan
+from kgen.plan.scope import chosen
 from kgen.plan.variant import expression, Tiling, Variant
 
 MOST_LANES = 2**20
@@ -53,9 +54,11 @@ def statements(plan: Plan, regime: RegimePlan) -> Iterator[Statement]:
     """Everything to be proved of a regime, apart from its place among the others."""
     variant = regime.template.variant
     yield from _constraints(variant)
-    yield from _shapes(variant)
+    absent = _absent(regime)
+    yield from _shapes(variant, absent)
     for name, tiling in variant.tiling.items():
-        yield from _tiling(name, tiling, regime.parameters)
+        if tiling.tile not in absent:
+            yield from _tiling(name, tiling, regime.parameters)
     yield from _widths(variant)
     yield from _grids(plan, variant)
     yield from _shared_memory(plan, variant)
@@ -69,8 +72,20 @@ def _constraints(variant: Variant) -> Iterator[Statement]:
         )
 
 
-def _shapes(variant: Variant) -> Iterator[Statement]:
+def _absent(regime: RegimePlan) -> frozenset[str]:
+    """Derived values that are `none` in every case: sizes of what the spec does not have."""
+    cases = [case.constants for group in regime.groups for case in group.cases]
+    return frozenset(
+        name
+        for name, derived in regime.template.variant.let.items()
+        if all(isinstance(chosen(derived, constants), Nothing) for constants in cases)
+    )
+
+
+def _shapes(variant: Variant, absent: Set[str]) -> Iterator[Statement]:
     for lane in variant.lanes:
+        if lane in absent:
+            continue
         goal = expression(f"is_pow2({lane}) and ({lane}) <= {MOST_LANES}")
         yield Statement(
             "tile shapes",
@@ -79,6 +94,8 @@ def _shapes(variant: Variant) -> Iterator[Statement]:
             why="tl.arange takes no other length",
         )
     for m, n, k in variant.dots:
+        if not absent.isdisjoint((m, n, k)):
+            continue
         goal = expression(" and ".join(f"({size}) >= {LEAST_DOT}" for size in (m, n, k)))
         yield Statement(
             "tile shapes",

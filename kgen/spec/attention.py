@@ -40,10 +40,11 @@ class Layout(Model):
     page_size: Annotated[Annotated[int, Field(ge=1, le=65536)] | None, _PAGE_SIZE] = Field(
         None, description="Tokens in a page, where there are pages.", examples=[1]
     )
-    kv: Literal["separate", "interleaved", "packed"] = Field(
+    kv: Literal["separate", "interleaved", "packed", "latent", "latent_split"] = Field(
         "separate",
         description="Keys and values in a tensor each; in one with a dimension of 2 behind the first, keys then"
-        " values; or in one of twice the head dimension, the values of a token behind its keys.",
+        " values; or in one of twice the head dimension, the values of a token behind its keys. Latents (MLA): keys"
+        " whose first columns are the values too, with rotary columns behind, or those in a tensor of their own.",
     )
     queries: Literal["batched", "ragged"] = Field(
         "batched",
@@ -63,6 +64,11 @@ class Layout(Model):
     def paged(self) -> bool:
         """Whether tokens lie in pages that a table lists."""
         return self.cache.startswith("paged")
+
+    @property
+    def latent(self) -> bool:
+        """Whether the values are columns of the keys."""
+        return self.kv.startswith("latent")
 
 
 class AttentionDtypes(Model):
@@ -207,7 +213,7 @@ SPEC = AttentionSpec
 
 def check(draft: Draft, origin: Origin) -> Iterator[Diagnostic]:
     """What an attention spec asks of its axes."""
-    for name in ("HK", "G", "D", "DV"):
+    for name in ("HK", "G", "D", "DV", "DR"):
         yield from _constant(draft, origin, name)
     for name in ("B", "Q", "PAGES", "CAP"):
         yield from draft.check_size(origin, name)
@@ -224,6 +230,9 @@ def check(draft: Draft, origin: Origin) -> Iterator[Diagnostic]:
     layout = draft.sections.get("layout")
     if layout is not None:
         yield from (_pages if layout.paged else _no_pages)(draft, origin, layout)
+        if layout.latent and "DR" not in draft.known_axes and draft.known_axes:
+            others = set(draft.known_axes) - AttentionSpec.REQUIRED_AXES.keys()
+            yield missing_axis("DR", "rotary columns of queries and keys", others, origin)
         if layout.queries == "ragged":
             yield from _ragged(draft, origin)
 

@@ -75,15 +75,16 @@ class Declared:
 
         def compute(candidate: Candidate) -> Figures:
             number = self._numbers(candidate, shape)
-            operands = [
-                max(m * k, k * n) for m, n, k in (map(number, product) for product in products)
-            ]
+            # a size is none where the spec does not have what it is a size of
+            multiplied = (tuple(map(number, product)) for product in products)
+            operands = [max(m * k, k * n) for m, n, k in multiplied if None not in (m, n, k)]
+            lengths = [length for length in map(number, vectors) if length is not None]
             return Figures(
                 programs=math.prod(map(number, kernel.grid.values())),
                 bytes=number(kernel.bytes),
                 operations=number(kernel.operations),
                 turns=max([1, *map(number, loops)]),
-                tile=max(operands or map(number, vectors), default=1),
+                tile=max(operands or lengths, default=1),
                 multiplies=bool(operands),
                 shared_bytes=number(kernel.shared),
                 warps=number(kernel.launch.num_warps),
@@ -102,7 +103,7 @@ class Declared:
                 return True
         return False
 
-    def _numbers(self, candidate: Candidate, shape: Shape) -> Callable[[str], int]:
+    def _numbers(self, candidate: Candidate, shape: Shape) -> Callable[[str], int | None]:
         """What gives an expression's value for a candidate at a shape. Raises KgenError (KG859).
 
         No more is derived than an expression needs: the candidate may stand for others that differ in the rest.
@@ -123,7 +124,7 @@ class Declared:
                 known[name] = value(chosen(derived, known))
             return evaluate(expr, known)
 
-        def number(text: str) -> int:
+        def number(text: str) -> int | None:
             try:
                 return value(expression(text))
             except EvalError as error:

@@ -27,6 +27,11 @@ CHANGED = [
     ("gqa4_bf16_csr", "b_full * PAGE + b_held", "b_full * PAGE + PAGE", "k_cache"),
     ("gqa4_bf16_csr", "tl.minimum(tl.maximum(tl.load(p_kv_last_page_len + i_b), 0), PAGE)", "tl.load(p_kv_last_page_len + i_b)", "k_cache"),
     ("gqa4_bf16_csr", "p_kv_indptr + i_b + 1", "p_kv_indptr + i_b + 2", "kv_indptr"),
+    ("mla_h16_bf16_page64", "+ D\n            + o_r", "+ o_r", "kv_cache"),
+    ("mla_h16_bf16_page64", "+ D\n            + o_r", "+ D - 1\n            + o_r", "kv_cache"),
+    ("mla_h16_bf16_page64", "+ o_d[None, :],\n            mask=m_n[:, None]", "+ o_d[None, :],\n            mask=m_n[:, None] & (o_d < D - 1)[None, :]", "kv_cache"),
+    ("mla_h128_fp8_page1", "p_block_table + i_b * stride_block_table_b + o_n,", "p_block_table + i_b * stride_block_table_b + o_n + i_m,", "kv_cache"),
+    ("mla_h24_bf16_page16_split", "p_kpe\n            + b_page[:, None]", "p_kpe\n            + (b_page // 2)[:, None]", "kpe_cache"),
 ]  # fmt: skip
 
 

@@ -36,6 +36,11 @@ CHANGES = {
         "interface.args=[q, kv_cache, block_table, seq_lens, k_scale, v_scale, window]",
         *("layout.kv=packed", "scales={k: per_token, v: per_token}"),
     ],
+    "latents, rows in several tiles": [
+        *("layout.kv=latent", "axes.DR={const: 32}", "axes.G={const: 80}"),
+        *("scales={softmax: 0.1, k: per_tensor}", "regimes.0.tile.BLOCK_N=32"),
+        "interface.args=[q, kv_cache, block_table, seq_lens, k_scale, window]",
+    ],
     "sinks, a softcap": [
         "interface.args=[q, k_cache, v_cache, block_table, seq_lens, k_scale, v_scale, window, sinks]",
         *("masking.sinks=true", "masking.softcap=20.0"),

@@ -33,6 +33,8 @@ REST = (
     *("attention/gqa40_bf16", "attention/gqa4_bf16_packed", "attention/gqa4_bf16_ragged"),
     *("attention/gqa4_e4m3_interleaved_token_scales", "attention/gqa4_bf16_csr"),
     "attention/gqa8_fp8_page1_ragged",
+    *("attention/mla_h16_bf16_page64", "attention/mla_h128_fp8_page1"),
+    "attention/mla_h24_bf16_page16_split",
 )
 ALL = (*QUICK, *(pytest.param(name, marks=pytest.mark.full) for name in REST))
 

@@ -27,6 +27,13 @@ CONTIGUOUS = "specs/attention/gqa4_bf16_contiguous.yaml"
 RAGGED = "specs/attention/gqa4_bf16_ragged.yaml"
 UNEVEN, TILED = "specs/attention/mha_dqk192_dv128.yaml", "specs/attention/gqa40_bf16.yaml"
 EVEN = "specs/attention/gqa8_fp8_page1_ragged.yaml"
+LATENT, LATENT_FP8 = (
+    "specs/attention/mla_h16_bf16_page64.yaml",
+    "specs/attention/mla_h128_fp8_page1.yaml",
+)
+LATENT_SPLIT = "specs/attention/mla_h24_bf16_page16_split.yaml"
+# latents of 512 columns are tried by the file itself; 32 and 16 are divided in the same way
+FEW = ("axes.D={const: 32}", "axes.DR={const: 16}")
 GROUPS, NORM = "specs/attention/gqa7_bf16_page64.yaml", "specs/norm/rms_odd.yaml"
 
 
@@ -138,6 +145,27 @@ CASES = [
     ("A26 only visible keys are divided", EVEN, ["axes.WINDOW={values: [none, 100]}", _check(_lengths(700, 5, 170, Q=1, WINDOW=100), _lengths(700, 0, 170, Q=8, WINDOW=100))]),
     ("A62 more pieces than are combined in one turn", EVEN, ["regimes.decode.tile.BLOCK_N=16", _check(_lengths(1500, 30, Q=1))]),
     ("keys divided evenly, heads before the tokens of a page, columns that are no power of two", EVEN, ["layout={cache: paged_hnd, page_size: 3}", "axes.HK={const: 2}", "axes.D={const: 80}", "axes.WINDOW={values: [none, 100]}", "axes.CAP={range: [3, 3000]}", "scales={k: per_head, v: per_head}", _check(_lengths(500, 5, Q=1, WINDOW=100), _lengths(500, 5, Q=8, WINDOW=100))]),
+    *[
+        (f"A18, A52 latents of {heads} query heads", LATENT, [*FEW, f"axes.G={{const: {heads}}}", _check(_lengths(70, 0, 3, Q=1), _lengths(70, 4, Q=4))])
+        for heads in (2, 8, 16, 20, 24, 40, 128)
+    ],
+    ("A18 latents of 512 columns and 64 rotary ones", LATENT, [_check(_lengths(70, 0, Q=1))]),
+    ("A17 latents of 80 columns and 48 rotary ones", LATENT, ["axes.D={const: 80}", "axes.DR={const: 48}", _check(_lengths(70, 0, 3, Q=1), _lengths(66, 3, Q=4))]),
+    ("A17 split latents of 80 columns and 48 rotary ones, stored at once", LATENT_SPLIT, ["axes.D={const: 80}", "axes.DR={const: 48}", "regimes.decode.splits={max: 1, direct: true}", _check(_lengths(70, 0, 3))]),
+    *[(f"A65 latents in pages of {size}", LATENT, [*FEW, f"layout.page_size={size}", _check(_lengths(size, 130, size + 1, Q=1))]) for size in (1, 3, 16, 48)],
+    *[(f"A65 split latents in pages of {size}", LATENT_SPLIT, [*FEW, f"layout.page_size={size}", _check(_lengths(size, 130, size + 1))]) for size in (1, 64)],
+    ("A40 FP8 latents with one scale, several tokens, rows in tiles", LATENT_FP8, [*FEW, _check(_lengths(170, 0, 5, Q=1), _lengths(70, 2, Q=2))]),
+    ("A40 FP8 latents in eight parts", LATENT_FP8, [*FEW, "axes.G={const: 16}", "regimes.tiles.splits={min_chunk: 64, max: 8}", _check(_lengths(700, Q=1))]),
+    ("A38 FP8 latents with a softcap and sinks, LSE to base 2", LATENT_FP8, [*FEW, "axes.G={const: 24}", "masking.softcap=5.0", "masking.sinks=true", "interface.args=[q, kv_cache, block_table, seq_lens, k_scale, sinks]", "interface.lse=base_2", _check(_lengths(140, 0, 5, Q=1))]),
+    *[
+        (f"A45 latents as {name}", LATENT_FP8, [*FEW, "axes.G={const: 16}", *changes, _check(_lengths(70, 0, 5, Q=1))])
+        for name, changes in (("e5m2", ["dtypes.kv=fp8_e5m2"]), ("bytes", ["layout.storage=uint8"]), ("fp16", ["dtypes={q: fp16, kv: fp16, out: fp16}"]))
+    ],
+    ("A26 split latents, a window", LATENT_SPLIT, [*FEW, "axes.WINDOW={values: [none, 17]}", _check(*(_lengths(n, WINDOW=17) for n in (16, 17, 18, 81)))]),
+    ("A54, A55 latents and ragged queries", LATENT, [*FEW, "axes.G={const: 8}", "layout.queries=ragged", "axes.T={range: [1, 256]}", "axes.N={range: [0, Q], runtime: true}", "interface.args=[q, kv_cache, block_table, seq_lens, cu_q, max_q]", _check("{B: 4, Q: 4, N: {per_request: [4, 1, 0, 3]}, S: {per_request: [70, 9, 5, 100]}}")]),
+    ("latents in page lists, normalised and gated", LATENT_SPLIT, [*FEW, "layout.table=csr", "epilogue={norm: rms, gate: sigmoid}", "interface.args=[q_nope, q_pe, ckv_cache, kpe_cache, kv_indptr, kv_indices, kv_last_page_len, norm_weight, gate, window]", _check(_lengths(0, 65, 0, 16, 0))]),
+    ("latents in a contiguous cache, heads before tokens", CONTIGUOUS, [*FEW, "axes.HK={const: 1}", "layout={cache: contiguous_hnd, kv: latent}", "scales.softmax=0.1", "interface.args=[q, kv_cache, seq_lens]", _check(_lengths(65, 0, 130, Q=1))]),
+    ("latents of all requests divided evenly", EVEN, [*FEW, "layout={cache: paged_nhd, page_size: 1, kv: latent}", "scales={softmax: 0.1, k: per_tensor}", "interface.args=[q, kv_cache, block_table, seq_lens, k_scale, window]", _check(_lengths(500, 0, 130, Q=1))]),
     ("G87 squares beyond fp16", NORM, ["axes.H={values: [4096]}", _check("{T: 2, H: 4096}")]),
     ("G94 a weight of another type", NORM, ["dtypes={x: bf16, weight: fp32, out: bf16}", _check("{T: 3, H: 513}")]),
     ("G105 rows of other lengths", NORM, ["axes.H={values: [1152, 1536, 2560]}", _check("{T: 2, H: {sweep: [1152, 1536, 2560]}}")]),
@@ -178,6 +206,16 @@ NEIGHBOURS = {
     *("A7 fewer tiles than pieces", "A26 only visible keys are divided"),
     "A62 more pieces than are combined in one turn",
     "keys divided evenly, heads before the tokens of a page, columns that are no power of two",
+    *(f"A18, A52 latents of {heads} query heads" for heads in (2, 8, 16, 20, 40, 128)),
+    *("A18 latents of 512 columns and 64 rotary ones", "A40 FP8 latents in eight parts"),
+    *(f"A65 latents in pages of {size}" for size in (1, 16, 48)),
+    *(f"A65 split latents in pages of {size}" for size in (1, 64)),
+    *("A45 latents as e5m2", "A45 latents as fp16", "A26 split latents, a window"),
+    *("A54, A55 latents and ragged queries", "latents in page lists, normalised and gated"),
+    *(
+        "latents in a contiguous cache, heads before tokens",
+        "latents of all requests divided evenly",
+    ),
     *("A54 2 tokens see each other causally", "A54 8 tokens see each other causally"),
 }
 

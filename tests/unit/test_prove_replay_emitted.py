@@ -45,6 +45,7 @@ FILES = (
     "attention/gqa4_bf16_ragged",
     "attention/gqa8_fp8_page1_ragged",
     "attention/gqa4_bf16_csr",
+    "attention/mla_h24_bf16_page16_split",
     "norm/rms_4096",
     "norm/rms_odd",
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from kgen.families.attention.latents import ROTARY, key_columns, split
 from kgen.families.attention.tables import kind, page_of_token
 from kgen.families.model import Dim, ReadOnce, Tensor
 
@@ -29,18 +30,26 @@ CACHE_DIMS: Mapping[str, tuple[str, ...]] = {
 def cache_tensors(spec: Spec) -> tuple[Tensor, ...]:
     """The tensors that hold keys and values."""
     layout, kind = spec.document.layout, stored(spec)
-    if layout.kv == "separate":
-        sides = (("k", "D", "keys"), ("v", value_columns(spec), "values"))
+    if layout.kv in ("separate", "latent_split"):
         return tuple(
             Tensor(f"{short}_cache", short, kind, cache_dims(spec, columns), "input", doc)
-            for short, columns, doc in sides
+            for short, columns, doc in _apart(spec)
         )
-    if layout.kv == "packed":
+    if layout.kv == "latent":
+        dims, doc = cache_dims(spec, key_columns(spec)), "latents, with rotary columns behind each"
+    elif layout.kv == "packed":
         dims, doc = cache_dims(spec, "2 * D"), "keys, with the values behind each"
     else:
         first, *rest = cache_dims(spec, "D")
         dims, doc = (first, Dim("half", "2"), *rest), "keys and values"
     return (Tensor("kv_cache", "kv", kind, dims, "input", doc),)
+
+
+def _apart(spec: Spec) -> tuple[tuple[str, str, str], ...]:
+    """Two tensors of a cache: their short names, columns, and what they hold."""
+    if split(spec):
+        return ("ckv", "D", "latents"), ("kpe", ROTARY, "rotary columns of keys")
+    return ("k", "D", "keys"), ("v", value_columns(spec), "values")
 
 
 def scale_tensors(spec: Spec) -> tuple[Tensor, ...]:
@@ -52,6 +61,8 @@ def scale_tensors(spec: Spec) -> tuple[Tensor, ...]:
         "per_token": tuple(dim for dim in cache_dims(spec, "D") if dim.name != "d"),
     }
     what = {"k_scale": "factor of every stored key", "v_scale": "factor of every stored value"}
+    if spec.document.layout.latent:
+        what["k_scale"] = "factor of every stored key, and so of every value"
     return tuple(
         Tensor(name, name, "fp32", dims[mode], "input", what[name])
         for name, mode in modes.items()
@@ -62,6 +73,8 @@ def scale_tensors(spec: Spec) -> tuple[Tensor, ...]:
 def reads(spec: Spec) -> tuple[ReadOnce, ...]:
     """What is read exactly once: all that is stored for the tokens that some query sees."""
     over = {"b": ("0", "B"), "h": ("0", "HK"), "p": ("FIRST", "LIVE")}
+    if split(spec):
+        del over["h"]
     pages = page_of_token(spec)
     at = {"page": "page", "slot": "p % PAGE"} if spec.document.layout.paged else {"slot": "p"}
     return tuple(
@@ -81,11 +94,15 @@ _PARTS = ("half", "d")
 
 
 def cache_dims(spec: Spec, columns: str) -> tuple[Dim, ...]:
-    """The dimensions of a cache, in order: a contiguous one has a slot for each token that a request can hold."""
+    """The dimensions of a cache, in order: a contiguous one has a slot for each token that a request can hold.
+
+    Split latents have none for KV heads.
+    """
     layout = spec.document.layout
     slots = "PAGE" if layout.paged else "CAP"
     extents = {"b": "B", "page": "PAGES", "slot": slots, "h": "HK", "d": columns}
-    return tuple(Dim(name, extents[name]) for name in CACHE_DIMS[layout.cache])
+    names = (name for name in CACHE_DIMS[layout.cache] if name != "h" or not split(spec))
+    return tuple(Dim(name, extents[name]) for name in names)
 
 
 def shape_of(spec: Spec, dim: str) -> str:

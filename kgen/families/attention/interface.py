@@ -1,7 +1,7 @@
 """Attention over a cache: tensors, axes, and what a variant may cover.
 
 Sizes: B requests, Q query tokens of each, HK KV heads of G query heads, head dimension D (DV of values and outputs,
-where the spec has that axis), PAGES pages of PAGE tokens in a paged cache, CAP tokens at most in a request, S live tokens
+where the spec has that axis; DR more of queries and keys over latents), PAGES pages of PAGE tokens in a paged cache, CAP tokens at most in a request, S live tokens
 of a request (read on the GPU), the last Q of which are the query tokens themselves. WINDOW keys, the token's own
 included, are visible where a window is set. Of ragged queries there are T, and Q at most for a request.
 """
@@ -26,6 +26,7 @@ from kgen.families.attention.cache import (
     value_columns,
 )
 from kgen.families.attention.epilogue import check_epilogue, epilogue, epilogue_reads, operands
+from kgen.families.attention.latents import ROTARY, check_latents
 from kgen.families.attention.tables import (
     CAPACITY,
     TABLES,
@@ -63,7 +64,7 @@ def _tensors(spec: Spec) -> tuple[Tensor, ...]:
     rows = queries.row_dims(spec)
     columns = Dim("d", value_columns(spec))
     found = [
-        Tensor("q", "q", dtypes.q, (*rows, Dim("d", "D")), "input", "queries"),
+        *queries.query_tensors(spec),
         *cache_tensors(spec),
     ]
     found += table_tensors(spec)
@@ -127,6 +128,8 @@ def _constants(spec: Spec) -> Mapping[str, tuple[Value, str]]:
         found["T"] = (None, "tokens are counted by request")
     if "DV" not in axes:
         found["DV"] = (None, "values are as wide as keys")
+    if ROTARY not in axes:
+        found[ROTARY] = (None, "no rotary columns behind latents")
     for name, dtype in (("KV", document.dtypes.kv), ("OUT", document.dtypes.out)):
         found[f"{name}_BYTES"] = (DTYPES[dtype][2], "")
     gated = document.epilogue.gate != "none"
@@ -184,6 +187,7 @@ def _check(spec: Spec) -> list[Diagnostic]:
                 )
             )
     found += [*_check_sizes(spec), *check_scores(spec), *check_tree(spec), *check_epilogue(spec)]
+    found += check_latents(spec)
     if operand(spec) == "bf16" and document.dtypes.kv == "fp16":
         found.append(
             spec.diagnostic(
@@ -194,7 +198,7 @@ def _check(spec: Spec) -> list[Diagnostic]:
                 hint="write operand: auto, or fp16",
             )
         )
-    if document.layout.kv != "separate" and value_columns(spec) != "D":
+    if document.layout.kv in ("interleaved", "packed") and value_columns(spec) != "D":
         found.append(
             spec.diagnostic(
                 "KG461",
@@ -256,6 +260,7 @@ def _context(spec: Spec) -> Mapping[str, Any]:
     used = operand(spec)
     return {
         "kv": document.layout.kv,
+        "latent": document.layout.latent,
         "table": kind(spec),
         "PAGE": document.layout.page_size,
         "operand": TRITON[used],
@@ -350,7 +355,8 @@ FAMILY = Family(
     limits=_limits,
     optional=frozenset(
         {
-            *("k_cache", "v_cache", "kv_cache", *TABLES, "cu_q", "tree_mask"),
+            *("q", "q_nope", "q_pe", "k_cache", "v_cache", "kv_cache", "ckv_cache", "kpe_cache"),
+            *(*TABLES, "cu_q", "tree_mask"),
             *("k_scale", "v_scale", "sinks", "norm_weight", "gate", "lse"),
         }
     ),

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from kgen.families.attention.latents import ROTARY, key_columns, split
 from kgen.families.model import Binding, Chosen, Contents, Dim, Lookup, Tensor
 
 if TYPE_CHECKING:
@@ -38,12 +39,28 @@ def row_dims(spec: Spec) -> tuple[Dim, ...]:
     return (Dim("t", "T"), heads) if ragged(spec) else (Dim("b", "B"), Dim("t", "Q"), heads)
 
 
+def query_tensors(spec: Spec) -> tuple[Tensor, ...]:
+    """The queries, in a tensor or two: like keys, whose columns they have."""
+    parts = (("q", key_columns(spec), "queries"),)
+    if split(spec):
+        parts = (
+            ("q_nope", "D", "latent columns of queries"),
+            ("q_pe", ROTARY, "rotary columns of queries"),
+        )
+    kind, rows = spec.document.dtypes.q, row_dims(spec)
+    return tuple(
+        Tensor(name, name, kind, (*rows, Dim("d", columns)), "input", doc)
+        for name, columns, doc in parts
+    )
+
+
 def bindings(spec: Spec) -> tuple[Binding, ...]:
     """Where the entry finds how many requests and tokens there are."""
+    q = query_tensors(spec)[0].name
     if not ragged(spec):
-        return Binding("B", "q.shape[0]"), Binding("Q", "q.shape[1]")
+        return Binding("B", f"{q}.shape[0]"), Binding("Q", f"{q}.shape[1]")
     requests = "kv_last_page_len" if spec.document.layout.table == "csr" else "seq_lens"
-    found = (Binding("B", f"{requests}.shape[0]"), Binding("T", "q.shape[0]"))
+    found = (Binding("B", f"{requests}.shape[0]"), Binding("T", f"{q}.shape[0]"))
     return (*found, Binding("Q", "max_q")) if "max_q" in spec.document.interface.args else found
 
 

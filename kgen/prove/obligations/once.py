@@ -7,7 +7,7 @@ variables pass the grid, the loop guards, the path and the mask.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from kgen.algebra import (
@@ -17,6 +17,7 @@ from kgen.algebra import (
     conjunction,
     conjuncts,
     ge,
+    le,
     lt,
 )
 from kgen.algebra.definitions import TableEntry
@@ -28,6 +29,7 @@ from kgen.prove.obligations.digits import Digits, NotDigits
 from kgen.prove.obligations.engine import Engine
 from kgen.prove.obligations.model import Obligation
 from kgen.prove.obligations.place import Place, demands_of
+from kgen.prove.obligations.ranges import neighbouring
 from kgen.prove.obligations.rowwise import before_the_next, in_row
 from kgen.prove.obligations.statements import as_one
 from kgen.prove.obligations.tickets import entered
@@ -175,14 +177,51 @@ def _read_once(engine: Engine, launcher: str, reads: Reads, found: Sequence[Plac
 
     def indices(place: Place) -> Iterator[Index]:
         solved = _Match(engine, place, reads).indices()
-        for name in reads.indices:
-            low, high = reads.bounds(solved)[name]
-            yield Index(name, solved[name], low, high)
+        return _indices(solved, reads.bounds(solved), reads)
 
     repeated = found[0].launch.repeats.get(reads.tensor, ())
-    return replace(
-        _decided(engine, launcher, says, found, indices, repeated), shown_by=READ_WRONGLY
+    decided = _decided(engine, launcher, says, found, indices, repeated)
+    if decided.status is not Status.PROVED and len(found) > 1:
+        decided = _in_ranges(engine, reads, found, repeated, decided)
+    return replace(decided, shown_by=READ_WRONGLY)
+
+
+def _indices(
+    solved: Mapping[str, Poly], bounds: Mapping[str, tuple[Poly, Poly]], reads: Reads
+) -> Iterator[Index]:
+    for name in reads.indices:
+        yield Index(name, solved[name], *bounds[name])
+
+
+def _in_ranges(
+    engine: Engine,
+    reads: Reads,
+    found: Sequence[Place],
+    repeated: Sequence[Repeat],
+    undecided: Obligation,
+) -> Obligation:
+    """The obligation where each statement reads a range of one index, and these are neighbours; else as it is."""
+    if {(place.number, place.access.kind) for place in found} != {(found[0].number, "load")}:
+        return undecided
+    try:
+        solved = [_Match(engine, place, reads).indices() for place in found]
+    except NotDigits:
+        return undecided
+    divided = neighbouring(engine, found, solved, [reads.bounds(own) for own in solved])
+    if divided is None:
+        return undecided
+    name, bounds = divided
+    for place, own, within in zip(found, solved, bounds):
+        try:
+            one_to_one(engine, place, list(_indices(own, within, reads)), repeated)
+        except NotDigits as reason:
+            told = f"of its range of {name}: {reason}"
+            return replace(undecided, evidence=told, line=place.access.line)
+    evidence = (
+        f"{len(found)} statements read a range of {name} each, and the ranges are neighbours;"
     )
+    evidence += " the elements of each and the program's variables tell each other"
+    return replace(undecided, status=Status.PROVED, evidence=evidence)
 
 
 def _located(engine: Engine, place: Place) -> tuple[Poly, ...]:
@@ -226,12 +265,13 @@ def one_to_one(
                 f"{index.name} = {shown} may lie outside {engine.text(index.low)} to {engine.text(index.high)} - 1"
             )
     dropped, granted, _ = entered(place.access.path, place.tickets)
-    demands = demands_of(engine, place, {*whole(repeated), *dropped})
+    anew = {*whole(repeated), *_alone(engine, place, repeated)}
+    demands = demands_of(engine, place, {*anew, *dropped})
     digits = Digits(engine, demands, given)
     for index in indices:
         digits.any(index.name, index.poly, index.low, index.high)
     for one in repeated:
-        if one.count is not None:
+        if one.dim not in anew:
             digits.each_of(place.programs[one.dim], one.count)
     for variable in digits.missing:
         digits.only_zero(variable)
@@ -254,6 +294,16 @@ def one_to_one(
 def whole(repeated: Sequence[Repeat]) -> frozenset[str]:
     """The dimensions along which every program reads anew."""
     return frozenset(one.dim for one in repeated if one.count is None)
+
+
+def _alone(engine: Engine, place: Place, repeated: Sequence[Repeat]) -> frozenset[str]:
+    """The dimensions where neighbours read anew, and the grid has no others than these."""
+    grid = {name: engine.space.concrete(extent) for name, extent in place.launch.grid.items()}
+    return frozenset(
+        one.dim
+        for one in repeated
+        if one.count is not None and engine.proves(le(grid[one.dim], one.count))
+    )
 
 
 def check_demand(engine: Engine, digits: Digits, condition: Formula, reason: str) -> None:

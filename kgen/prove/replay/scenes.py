@@ -199,15 +199,20 @@ def _attention_arguments(
     stored = problem.get("stored", dtypes["kv"])
     ragged = bool(_ragged_axes(problem))
     first = (sizes["T"],) if ragged else (sizes["B"], sizes["Q"])
-    rows = (*first, sizes["HK"] * sizes["G"], sizes["D"])
-    outputs = (*rows[:-1], sizes.get("DV", sizes["D"]))
+    heads = (*first, sizes["HK"] * sizes["G"])
+    outputs = (*heads, sizes.get("DV", sizes["D"]))
+    latent, rotary = sizes["D"], sizes.get("DR", 0)
+    columns = {"q": latent + rotary, "q_nope": latent, "q_pe": rotary}
     caches = _caches(problem, sizes, pages)
     scales = {
         name: (sizes["HK"] if mode == "per_head" else 1,)
         for name, mode in problem["scales"].items()
     }
     tensors: dict[str, HostTensor | int | None] = {
-        "q": _tensor("q", dtypes["q"], rows, "thd" if ragged else "bthd", gap),
+        **{
+            name: _tensor(name, dtypes["q"], (*heads, own), "thd" if ragged else "bthd", gap)
+            for name, own in columns.items()
+        },
         **{
             name: _tensor(name, stored, tuple(extents.values()), tuple(extents), gap)
             for name, extents in caches.items()
@@ -221,7 +226,7 @@ def _attention_arguments(
         },
         "sinks": _tensor("sinks", "fp32", (sizes["HK"] * sizes["G"],), "h", 0),
         "tree_mask": _tensor(
-            "tree_mask", problem.get("tree", "int32"), rows[:-2], "t" if ragged else "bt", gap
+            "tree_mask", problem.get("tree", "int32"), first, "t" if ragged else "bt", gap
         ),
         "norm_weight": _tensor("norm_weight", dtypes["q"], outputs[-1:], "d", 0),
         "gate": _tensor("gate", dtypes["q"], outputs, "thd" if ragged else "bthd", gap),
@@ -239,6 +244,11 @@ def _caches(problem: Mapping[str, Any], sizes: Axes, pages: int) -> dict[str, di
     keys = {name: extents[name] for name in problem.get("cache", ("page", "slot", "h", "d"))}
     if "kv" not in problem:
         return {"k_cache": keys, "v_cache": {**keys, "d": sizes.get("DV", sizes["D"])}}
+    if problem["kv"] == "latent":
+        return {"kv_cache": {**keys, "d": sizes["D"] + sizes["DR"]}}
+    if problem["kv"] == "latent_split":
+        del keys["h"]
+        return {"ckv_cache": keys, "kpe_cache": {**keys, "d": sizes["DR"]}}
     if problem["kv"] == "packed":
         return {"kv_cache": {**keys, "d": 2 * sizes["D"]}}
     first = next(iter(keys))

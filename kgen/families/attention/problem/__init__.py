@@ -5,7 +5,8 @@ problem orders these; block_table [B, CAP // PAGE] int32; seq_lens [B] int32; k_
 [HK], or as the caches without their columns; sinks fp32 [HK * G]; out [B, Q, HK * G, DV]; lse [B, Q, HK * G] fp32. DV is D where the problem has no such axis.
 A contiguous cache [B, CAP, HK, D] is here one of pages of CAP tokens, request b having page b. In place of both caches
 there may be a kv_cache that holds them, `interleaved` with a dimension of 2 behind the first, or `packed` with values
-behind keys. Ragged queries are q [T, HK * G, D] with cu_q [B + 1] int32, and so are out and lse; max_q
+behind keys. Over latents keys have D + DR columns and values are the first D of them: q [B, Q, G, D + DR] and kv_cache
+[PAGES, PAGE, 1, D + DR], or q_nope and q_pe, ckv_cache [PAGES, PAGE, D] and kpe_cache [PAGES, PAGE, DR]. Ragged queries are q [T, HK * G, D] with cu_q [B + 1] int32, and so are out and lse; max_q
 is Q.
 
 Whatever a kernel must not use is poisoned: slots and pages that no row of the request sees hold NaN, table entries

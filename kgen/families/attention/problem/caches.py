@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from kgen.families.attention.problem.formats import TORCH, as_bytes
+from kgen.families.attention.problem.latents import keys_of, latent
 from kgen.families.attention.problem.pages import visible
 from kgen.families.attention.problem.shape import Shape
 
@@ -53,6 +54,9 @@ def drawn_cache(
 def caches_by_token(problem: Mapping[str, Any], arguments: Mapping[str, Any]) -> list[torch.Tensor]:
     """Keys and values of a call, dimensions by token."""
     by_token = [dims(problem).index(name) for name in BY_TOKEN]
+    if latent(problem):
+        k = keys_of(arguments).permute(by_token)
+        return [k, k[..., : problem["axes"]["D"]["const"]]]
     if "kv" in problem:
         both = JOINED[problem["kv"]][1](arguments["kv_cache"])
     else:

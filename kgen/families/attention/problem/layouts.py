@@ -10,6 +10,8 @@ import torch
 from kgen.families.attention.problem.formats import NAN_BYTE, STRANGE_IDS
 from kgen.families.memory import far_apart
 
+QUERIES = ("q", "q_nope", "q_pe")
+
 
 def lay_out(value: Any, name: str, layout: str, device: torch.device) -> Any:
     """An argument on the device, as the layout has it; numbers and vectors are the same in each."""
@@ -24,9 +26,9 @@ def lay_out(value: Any, name: str, layout: str, device: torch.device) -> Any:
         return _within(value, wide, 0)
     if layout == "shifted" and name != "block_table":
         return _within(value, [*value.shape[:-1], value.shape[-1] + 1], 1)
-    if layout == "expanded" and name == "q":
+    if layout == "expanded" and name in QUERIES:
         return value[..., :1, :].expand(value.shape)
-    if layout == "far" and name != "q" and value.dim() > 2:
+    if layout == "far" and name not in QUERIES and value.dim() > 2:
         return far_apart(value)
     return value
 

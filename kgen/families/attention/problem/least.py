@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from kgen.families.attention.problem.formats import TORCH
+from kgen.families.attention.problem.latents import latent
 from kgen.families.attention.problem.shape import Shape, shape_of
 from kgen.runner.case import Case, Work
 
@@ -37,7 +38,8 @@ def _of_rows(problem: Mapping[str, Any], shape: Shape) -> int:
 def _of_keys(problem: Mapping[str, Any], shape: Shape) -> int:
     """Bytes of live keys and values, of their scales, and of what says where they are."""
     scales = 4 * list(problem["scales"].values()).count("per_token")
-    token = (shape.columns + shape.value_columns) * _sizes(problem)["kv"] + scales
+    columns = shape.columns + (0 if latent(problem) else shape.value_columns)
+    token = columns * _sizes(problem)["kv"] + scales
     moved = 4 * (2 * shape.requests + 1 if shape.listed else shape.requests)
     for request in range(shape.requests):
         live, first = shape.live(request), shape.first(request)

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from kgen.families.attention.problem.formats import STRANGE_IDS
+from kgen.families.attention.problem.latents import queries_of
 from kgen.families.attention.problem.shape import Shape
 
 
@@ -76,4 +77,4 @@ def given_pages(shape: Shape, arguments: Mapping[str, Any]) -> list[torch.Tensor
         return [listed[start:end] for start, end in itertools.pairwise(starts)]
     if shape.paged:
         return list(arguments["block_table"].long())
-    return list(_own_pages(shape, arguments["q"].device))
+    return list(_own_pages(shape, queries_of(arguments).device))

@@ -91,7 +91,7 @@ def shape_of(problem: Mapping[str, Any], case: Case) -> Shape:
         queries=axes["Q"],
         heads=axes["HK"],
         group=axes["G"],
-        columns=axes["D"],
+        columns=axes["D"] + axes.get("DR", 0),
         value_columns=axes.get("DV", axes["D"]),
         page=problem["page"] or axes["CAP"],
         capacity=axes["CAP"],

@@ -12,6 +12,7 @@ import torch
 from kgen.families.attention.problem.caches import BY_TOKEN, caches_by_token, dims
 from kgen.families.attention.problem.epilogue import applied
 from kgen.families.attention.problem.formats import ROUNDOFF, TORCH, as_bytes
+from kgen.families.attention.problem.latents import latent, queries_of
 from kgen.families.attention.problem.pages import given_pages
 from kgen.families.attention.problem.shape import Shape, shape_of
 from kgen.families.attention.problem.tree import seen_of_tree
@@ -78,7 +79,7 @@ class _Rows:
 
 def _attend(problem: Mapping[str, Any], shape: Shape, arguments: Mapping[str, Any]) -> _Rows:
     """Every row; those without keys hold 0 and what their sink leaves."""
-    q = arguments["q"].double()
+    q = queries_of(arguments).double()
     caches = caches_by_token(problem, arguments)
     pages = given_pages(shape, arguments)
     sink, _ = sinks = _sink_of_rows(arguments)
@@ -131,8 +132,12 @@ def _scale_of_rows(
     page: torch.Tensor,
     slot: torch.Tensor,
 ) -> torch.Tensor:
-    """The factor of each query head's keys or values in fp64, [HK * G, 1] or one for each key; 1 where there is none."""
-    given = arguments.get(f"{side}_scale", torch.ones(1)).double().to(arguments["q"].device)
+    """The factor of each query head's keys or values in fp64, [HK * G, 1] or one for each key; 1 where there is none.
+
+    That of values which are columns of keys is the keys'.
+    """
+    side = "k" if latent(problem) else side
+    given = arguments.get(f"{side}_scale", torch.ones(1)).double().to(page.device)
     if problem["scales"][side] != "per_token":
         return given.expand(shape.heads).repeat_interleave(shape.group)[:, None]
     own = [name for name in dims(problem) if name != "d"]
@@ -172,7 +177,7 @@ def _soften(
 
 def _sink_of_rows(arguments: Mapping[str, Any]) -> tuple[torch.Tensor, torch.Tensor]:
     """The logit of each query head's sink, [HK * G, 1] in fp64, and its error in fp32; -inf where there are none."""
-    q = arguments["q"]
+    q = queries_of(arguments)
     none = torch.full(q.shape[-2:-1], -math.inf, device=q.device)
     sink = arguments.get("sinks", none).double().to(q.device)[:, None]
     return sink, torch.where(sink.isfinite(), sink.abs() * 2.0**-22, 0.0)

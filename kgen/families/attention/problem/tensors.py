@@ -11,6 +11,7 @@ import torch
 from kgen.families.attention.problem.caches import JOINED, drawn_cache, order
 from kgen.families.attention.problem.epilogue import epilogue_inputs
 from kgen.families.attention.problem.formats import TORCH
+from kgen.families.attention.problem.latents import latent, parted
 from kgen.families.attention.problem.layouts import lay_out
 from kgen.families.attention.problem.pages import as_lists, drawn_pages, poisoned, visible
 from kgen.families.attention.problem.shape import Shape, shape_of
@@ -30,9 +31,7 @@ def inputs(
     table = drawn_pages(shape, generator)
     found: dict[str, torch.Tensor | int | None] = {
         "q": _queries(shape, dtypes["q"], case.layout, generator),
-        "k_cache": (k := drawn_cache(problem, shape, shape.columns, table, generator)),
-        "v_cache": (v := drawn_cache(problem, shape, shape.value_columns, table, generator)),
-        "kv_cache": JOINED[problem["kv"]][0](k, v) if "kv" in problem else None,
+        **_drawn_caches(problem, shape, table, generator),
         "block_table": poisoned(shape, table),
         "seq_lens": torch.tensor(shape.lengths, dtype=torch.int32),
         **(as_lists(shape, poisoned(shape, table)) if shape.listed else {}),
@@ -49,8 +48,22 @@ def inputs(
     outputs = (*shape.rows(), shape.heads * shape.group, shape.value_columns)
     drawn = epilogue_inputs(problem.get("epilogue", {}), outputs, case.layout, generator)
     found |= {name: value.to(TORCH[dtypes["q"]]) for name, value in drawn.items()}
+    if problem.get("kv") == "latent_split":
+        found |= parted(shape.value_columns, found["q"], found["kv_cache"])
     used = {name: found[name] for name in problem["arguments"]}
     return {name: lay_out(value, name, case.layout, device) for name, value in used.items()}
+
+
+def _drawn_caches(
+    problem: Mapping[str, Any], shape: Shape, table: torch.Tensor, generator: torch.Generator
+) -> dict[str, torch.Tensor]:
+    """Keys and values, in a tensor each and in the one that a problem has for both."""
+    k = drawn_cache(problem, shape, shape.columns, table, generator)
+    if latent(problem):
+        return {"kv_cache": k}
+    v = drawn_cache(problem, shape, shape.value_columns, table, generator)
+    joined = {"kv_cache": JOINED[problem["kv"]][0](k, v)} if "kv" in problem else {}
+    return {"k_cache": k, "v_cache": v, **joined}
 
 
 def _queries(shape: Shape, dtype: str, layout: str, generator: torch.Generator) -> torch.Tensor:
