@@ -10,7 +10,7 @@
 # devices h200; targets sm_90
 # written by kgen 0.1.0 from gqa40_bf16.yaml
 # spec 7a4bd3aba467c8d6bd29eb761e7f39ef97cf573d951cf4be783def3fe145f56f
-# templates 8594e971786f07dbc2ef4e91eb873a4207664461bc2c7a72cea1a26f2a8fad20
+# templates 4a21dad44f5393399349a1c8ea209fde9234dd3ee8dd5d3a93eff50b6102bc89
 
 import torch
 import triton

@@ -12,7 +12,7 @@
 # devices h200; targets sm_90
 # written by kgen 0.1.0 from gqa4_bf16_packed.yaml
 # spec a0055cc675af058c7601f6bc9b4e47c53519df9636baeaf39df6ea3d87343c8b
-# templates 35443f41bc1e8d3ee6a1703ac70b8e16b7853972bc823d7d60acbcda61919656
+# templates 0abe4d1ddf18d90bebf77fd0e4c18ad6136992e49f96e46bef8a1a1718bb3632
 
 import torch
 import triton

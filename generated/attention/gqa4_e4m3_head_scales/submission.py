@@ -11,7 +11,7 @@
 # devices h200; targets sm_90
 # written by kgen 0.1.0 from gqa4_e4m3_head_scales.yaml
 # spec 251bbed7e154b935c2ee8aed1574ca36cef168b71e65dc6c9d3902e082ad0abe
-# templates 35443f41bc1e8d3ee6a1703ac70b8e16b7853972bc823d7d60acbcda61919656
+# templates 0abe4d1ddf18d90bebf77fd0e4c18ad6136992e49f96e46bef8a1a1718bb3632
 
 import torch
 import triton

@@ -14,7 +14,7 @@
 # devices h200; targets sm_90
 # written by kgen 0.1.0 from gqa8_fp8_page1_ragged.yaml
 # spec 442755424fea68a79c4d13a39cde1ea842d9b03b48e677b2dbb9652bf09bb89b
-# templates 3fd531f6b8a54afb61cb7a6142ddd5d2ad9a3cb80dfb834c3b01dcdadc417676
+# templates 953365710aafdbcfc5b5c6257f24aec0855c26c00b05baada1987e5707b5ddc2
 
 import torch
 import triton
