@@ -41,6 +41,24 @@ CHANGES = {
         *("scales={softmax: 0.1, k: per_tensor}", "regimes.0.tile.BLOCK_N=32"),
         "interface.args=[q, kv_cache, block_table, seq_lens, k_scale, window]",
     ],
+    "page lists, pages of 16": [
+        "interface.args=[q, k_cache, v_cache, kv_indptr, kv_indices, kv_last_page_len, k_scale, v_scale, window]",
+        *("layout.table=csr", "layout.page_size=16"),
+    ],
+    "ragged queries, several KV heads, lse": [
+        "interface.args=[q, k_cache, v_cache, block_table, seq_lens, k_scale, v_scale, window, cu_q, max_q]",
+        *(
+            "layout.queries=ragged",
+            "axes.T={range: [1, 256]}",
+            "axes.N={range: [0, Q], runtime: true}",
+        ),
+        *(
+            "workloads={}",
+            "axes.HK={const: 3}",
+            "interface.lse=base_2",
+            "interface.returns=[out, lse]",
+        ),
+    ],
     "sinks, a softcap": [
         "interface.args=[q, k_cache, v_cache, block_table, seq_lens, k_scale, v_scale, window, sinks]",
         *("masking.sinks=true", "masking.softcap=20.0"),

@@ -11,6 +11,7 @@ from kgen.make import make
 from kgen.plan.build import build
 from kgen.plan.templates import Templates
 from kgen.prove.replay.host import capture
+from kgen.prove.replay.model import Unsupported
 from kgen.prove.replay.report import Report
 from kgen.prove.replay.run import run_grid
 from kgen.prove.replay.scenes import attention_scene
@@ -99,3 +100,37 @@ def test_grid_and_scratch_depend_on_no_length(source):
     assert "MORE = max(1, SMS // HK - B)" in launcher
     assert "piece_kernel[(PIECES, HK)](" in launcher
     assert "torch.empty((PIECES, HK, 8, D)" in launcher
+
+
+LISTED = "specs/attention/gqa4_bf16_ragged_even.yaml"
+
+
+@pytest.fixture(scope="module")
+def listed(root: Path) -> Source:
+    """Ragged queries over page lists, in sizes that are replayed in a moment."""
+    small = ("axes.D={const: 16}", "regimes.0.tile={BLOCK_N: 16, BLOCK_B: 64}", "workloads={}")
+    return render(build(load(root / LISTED, small)))
+
+
+def _wrong(source: Source, text: str) -> list[str]:
+    """What is wrong with a call of four requests, of which one has no tokens."""
+    axes = {"B": 4, "Q": 8, "CAP": 200, "T": 13}
+    scene = attention_scene(source.manifest["problem"], axes, [150, 0, 30, 9])
+    report = run_grid(text, capture(text, scene.arguments, axes=scene.axes))
+    return [str(one) for one in report.findings(scene.reads(report.instance))]
+
+
+def test_page_lists_of_ragged_queries_are_divided(listed):
+    assert "schedule_kernel" in listed.text and _wrong(listed, listed.text) == []
+
+
+@pytest.mark.parametrize(
+    "load",
+    ["p_kv_indptr + o_b - 1", "p_kv_indptr + o_b", "p_kv_last_page_len + o_b - 1", "p_cu_q + o_b"],
+)
+def test_a_schedule_that_asks_beyond_the_requests_is_found(listed, load):
+    """A tile is wider than the batch, and its first entry has no request: what lies there has no value in a replay."""
+    masked = f"tl.load({load}, mask=(o_b > 0) & (o_b <= B), other=0)"
+    assert listed.text.count(masked) == 1
+    with pytest.raises(Unsupported, match="depends on data that has no values here"):
+        _wrong(listed, listed.text.replace(masked, f"tl.load({load})"))
