@@ -21,7 +21,7 @@
 # devices h200; targets sm_90
 # written by kgen 0.1.0 from broad_paged_split_k.yaml
 # spec e0981f181e7858b85c8ff1e8e0e85942d6a14cd927f0dcaf9c40947e9cd0b297
-# templates 0abe4d1ddf18d90bebf77fd0e4c18ad6136992e49f96e46bef8a1a1718bb3632
+# templates 1a58cd583ba66868f0768d655b6eace478c4bd93ccb81025745a58b45a184390
 
 import torch
 import triton

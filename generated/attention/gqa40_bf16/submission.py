@@ -10,7 +10,7 @@
 # devices h200; targets sm_90
 # written by kgen 0.1.0 from gqa40_bf16.yaml
 # spec 7a4bd3aba467c8d6bd29eb761e7f39ef97cf573d951cf4be783def3fe145f56f
-# templates 4a21dad44f5393399349a1c8ea209fde9234dd3ee8dd5d3a93eff50b6102bc89
+# templates dce0058b76672a02b83151ed594638b90a00f30c0e10cdd118799462a4c1a293
 
 import torch
 import triton

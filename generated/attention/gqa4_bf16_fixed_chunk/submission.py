@@ -10,7 +10,7 @@
 # devices h200; targets sm_90
 # written by kgen 0.1.0 from gqa4_bf16_fixed_chunk.yaml
 # spec 2e1e483e4466e4542ce2328567c0c1af16db7878fdde7795996075291ff2383d
-# templates 4a21dad44f5393399349a1c8ea209fde9234dd3ee8dd5d3a93eff50b6102bc89
+# templates dce0058b76672a02b83151ed594638b90a00f30c0e10cdd118799462a4c1a293
 
 import torch
 import triton

@@ -11,7 +11,7 @@
 # devices h200; targets sm_90
 # written by kgen 0.1.0 from gqa4_bf16_ragged.yaml
 # spec 41e2112517b5b5622978b013cf0e70c2485daa340131f457b0616b38aa41c269
-# templates 0abe4d1ddf18d90bebf77fd0e4c18ad6136992e49f96e46bef8a1a1718bb3632
+# templates 1a58cd583ba66868f0768d655b6eace478c4bd93ccb81025745a58b45a184390
 
 import torch
 import triton

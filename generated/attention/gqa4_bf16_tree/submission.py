@@ -14,7 +14,7 @@
 # devices h200; targets sm_90
 # written by kgen 0.1.0 from gqa4_bf16_tree.yaml
 # spec 0adb622f5b41f23b9b07b6b0200ebea294b6dc31e0f337aee2d1de2dd00a0939
-# templates 0abe4d1ddf18d90bebf77fd0e4c18ad6136992e49f96e46bef8a1a1718bb3632
+# templates 1a58cd583ba66868f0768d655b6eace478c4bd93ccb81025745a58b45a184390
 
 import torch
 import triton

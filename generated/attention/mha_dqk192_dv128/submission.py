@@ -12,7 +12,7 @@
 # devices h200; targets sm_90
 # written by kgen 0.1.0 from mha_dqk192_dv128.yaml
 # spec caccf2e1e77b088e4fd34ba5c974b1bbed864d17d58b00431c5464fadc216b9e
-# templates 0abe4d1ddf18d90bebf77fd0e4c18ad6136992e49f96e46bef8a1a1718bb3632
+# templates 1a58cd583ba66868f0768d655b6eace478c4bd93ccb81025745a58b45a184390
 
 import torch
 import triton

@@ -12,7 +12,7 @@
 # devices h200; targets sm_90
 # written by kgen 0.1.0 from mla_h128_fp8_page1.yaml
 # spec 1fb4b3edef16baa4be678c1fb353f1bfe8c1835c090754fc410f19352fbc561a
-# templates 0abe4d1ddf18d90bebf77fd0e4c18ad6136992e49f96e46bef8a1a1718bb3632
+# templates 1a58cd583ba66868f0768d655b6eace478c4bd93ccb81025745a58b45a184390
 
 import torch
 import triton

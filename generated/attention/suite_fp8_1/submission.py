@@ -18,7 +18,7 @@
 # devices h200; targets sm_90
 # written by kgen 0.1.0 from suite_fp8_1.yaml
 # spec 0418fe3bad1c6251dc6ed1e9360fe97f3c78f515295b5df1b81e5c1c46f4886d
-# templates 0abe4d1ddf18d90bebf77fd0e4c18ad6136992e49f96e46bef8a1a1718bb3632
+# templates 1a58cd583ba66868f0768d655b6eace478c4bd93ccb81025745a58b45a184390
 
 import torch
 import triton
