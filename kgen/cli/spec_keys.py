@@ -90,12 +90,14 @@ def _launched(manifest: Mapping[str, Any], source: str) -> Iterator[str]:
 
 
 def _value(manifest: Mapping[str, Any], key: str) -> Any:
-    """The value of a key: of an axis its domain, of a regime its condition."""
+    """The value of a key: of an axis its domain, of a knob its range and default, of a regime its condition."""
     if key in manifest["values"]:
         return manifest["values"][key]
     kind, name, *rest = key.split(".")
     if kind == "axes":
         return manifest["problem"]["axes"][name]
+    if kind == "knobs":
+        return manifest["knobs"][name]
     regime = next(one for one in manifest["regimes"] if one["name"] == name)
     if not rest:
         return {"when": regime["when"]}

@@ -130,6 +130,14 @@ class Binding:
 
 
 @dataclass(frozen=True)
+class Reason:
+    """The spec key for which a call has a tensor, and how kernels call a tile of it."""
+
+    key: str
+    tile: str = ""
+
+
+@dataclass(frozen=True)
 class Family:
     """The functions through which the rest of kgen sees a family.
 
@@ -139,6 +147,7 @@ class Family:
     - `bindings(spec)`: in an order in which each may use those before it.
     - `constants(spec)`: names that variants may use besides axes, such as `PAGE` or `EPS`, and their documentation.
     - `keys`: the spec key behind each of these constants.
+    - `reasons`: the key for which a call has a tensor that others have not.
     - `accesses(spec)`: what kernels may assume of tensors that hold integers, and have to read exactly once.
     - `batch_axes`: the axes that say something of a batch, and not of one request alone.
     - `limits`: the widest range of each axis that the family's generic variant is proved for.
@@ -163,3 +172,4 @@ class Family:
     limits: Callable[[Spec], Mapping[str, tuple[int, int]]]
     optional: frozenset[str]
     batch_axes: frozenset[str] = frozenset()
+    reasons: Mapping[str, Reason] = field(default_factory=dict)

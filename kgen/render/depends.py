@@ -12,10 +12,20 @@ DEVICES = "devices"
 
 
 def constants(plan: Plan) -> dict[str, str]:
-    """The key of each name that is the same in every regime: axes, and what the family makes of its own keys."""
+    """The key of each name that is the same in every regime: axes, tensors, and what the family makes of its own keys."""
     axes = {name: f"axes.{name}" for name in plan.spec.axes}
     knobs = {name: f"knobs.{name}" for name in plan.knobs}
-    return {**plan.family.keys, "SMS": DEVICES, **axes, **knobs}
+    return {**plan.family.keys, "SMS": DEVICES, **axes, **knobs, **dict(_of_tensors(plan))}
+
+
+def _of_tensors(plan: Plan) -> Iterator[tuple[str, str]]:
+    """The key of each name by which a file speaks of a tensor that is there for one: its own, its strides, its tile."""
+    for tensor in plan.tensors:
+        reason = plan.family.reasons.get(tensor.name)
+        if reason is not None:
+            strides = (f"stride_{tensor.short}_{dim.name}" for dim in tensor.dims)
+            own = (tensor.name, f"p_{tensor.short}", reason.tile, *strides)
+            yield from ((name, reason.key) for name in own if name)
 
 
 def of_regime(plan: Plan, regime: RegimePlan) -> dict[str, list[str]]:

@@ -197,8 +197,8 @@ def _place(plan: Plan, *key: str | int) -> str:
 
 def _values(plan: Plan) -> dict[str, Any]:
     """The values of keys that constants depend on, apart from those of axes."""
-    keys = sorted({*plan.family.keys.values(), depends.DEVICES})
-    own = [key for key in keys if not key.startswith("axes.")]
+    keys = sorted({*plan.family.keys.values(), *depends.constants(plan).values()})
+    own = [key for key in keys if not key.startswith(("axes.", "knobs."))]
     return {key: functools.reduce(getattr, key.split("."), plan.spec.document) for key in own}
 
 

@@ -166,3 +166,34 @@ def test_a_key_of_a_base_or_an_option_is_where_it_is_written(kgen, root, tmp_pat
     warps = next(n for n, line in enumerate(base.splitlines(), 1) if "num_warps" in line)
     assert told["regimes.rows.launch.num_warps"] == f"base/rows.yaml:{warps}"
     assert told["axes.H"] == "<--set 1>"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "key", "value"),
+    [
+        ("gqa4_bf16_sinks_softcap", "b_sink = ", "masking.sinks", True),
+        ("gqa4_bf16_sinks_softcap", "tl.exp2(b_sink", "masking.sinks", True),
+        ("gqa4_bf16_sinks_softcap", "b_s = SOFTCAP * ", "masking.softcap", 30.0),
+        ("gqa4_bf16_gated", "p_gate + i_b * stride_gate_b", "epilogue.gate", "sigmoid"),
+        ("gqa4_bf16_gated", "b_out *= tl.sigmoid(b_gate)", "epilogue.gate", "sigmoid"),
+        ("gqa4_bf16_gated", "tl.load(p_norm_weight", "epilogue.norm", "rms"),
+        ("gqa4_bf16_gated", "gate.stride(0)", "epilogue.gate", "sigmoid"),
+        ("gqa4_bf16_csr", "p_kv_indices + b_list", "layout.table", "csr"),
+        ("gqa4_bf16_ragged", "tl.load(p_cu_q + i_b + 1)", "layout.queries", "ragged"),
+    ],
+)
+def test_a_tensor_leads_to_the_key_that_it_is_there_for(root, name, text, key, value):
+    file = root / "generated/attention" / name / "submission.py"
+    lines = file.read_text().splitlines()
+    line = next(number for number, one in enumerate(lines, 1) if text in one)
+    assert (key, value) in [(one.key, one.value) for one in locate(file, line).keys]
+
+
+def test_a_knob_is_told_with_its_range_and_its_default(root):
+    file = root / "generated/attention/gqa4_bf16_knobs/submission.py"
+    lines = file.read_text().splitlines()
+    line = next(i for i, text in enumerate(lines, 1) if text.startswith("MOST_PARTS = "))
+    told = str(locate(file, line))
+    variable = "KGEN_GQA4_BF16_KNOBS_MOST_PARTS"
+    known = f'{{"variable": "{variable}", "default": 64, "range": [1, 128]}}'
+    assert f"depends on knobs.MOST_PARTS = {known} (gqa4_bf16_knobs.yaml:18)" in told

@@ -45,6 +45,7 @@ from kgen.families.model import (
     Chosen,
     Dim,
     Family,
+    Reason,
     Tensor,
     Value,
 )
@@ -361,4 +362,16 @@ FAMILY = Family(
         }
     ),
     batch_axes=frozenset({"B", "T", "PAGES", "CAP"}),
+    reasons={
+        **dict.fromkeys(set(TABLES) - {"seq_lens"}, Reason("layout.table")),
+        "kv_cache": Reason("layout.kv"),
+        "cu_q": Reason("layout.queries"),
+        "tree_mask": Reason("masking.tree"),
+        "k_scale": Reason("scales.k", "b_k_scale"),
+        "v_scale": Reason("scales.v", "b_v_scale"),
+        "sinks": Reason("masking.sinks", "b_sink"),
+        "norm_weight": Reason("epilogue.norm", "b_weight"),
+        "gate": Reason("epilogue.gate", "b_gate"),
+        "lse": Reason("interface.lse"),
+    },
 )
