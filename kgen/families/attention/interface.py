@@ -364,7 +364,8 @@ FAMILY = Family(
     batch_axes=frozenset({"B", "T", "PAGES", "CAP"}),
     reasons={
         **dict.fromkeys(set(TABLES) - {"seq_lens"}, Reason("layout.table")),
-        "kv_cache": Reason("layout.kv"),
+        **dict.fromkeys(("kv_cache", "ckv_cache", "kpe_cache"), Reason("layout.kv")),
+        **dict.fromkeys(("q_nope", "q_pe"), Reason("layout.kv")),
         "cu_q": Reason("layout.queries"),
         "tree_mask": Reason("masking.tree"),
         "k_scale": Reason("scales.k", "b_k_scale"),
