@@ -10,7 +10,7 @@ import importlib
 
 from kgen.families.model import Family
 
-NAMES = ("attention", "norm")
+NAMES = ("attention", "merge", "norm")
 
 
 def family(name: str) -> Family:

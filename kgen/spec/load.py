@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from kgen.diagnostics import Diagnostic, KgenError
 from kgen.expr import Expr, suggestion
-from kgen.spec import attention, norm
+from kgen.spec import attention, norm, partial_states
 from kgen.spec.axis import AxisModel
 from kgen.spec.checks import check_axes, check_regimes, check_sweep
 from kgen.spec.common import SpecModel
@@ -30,7 +30,7 @@ from kgen.spec.ranges import check_ranges
 from kgen.spec.spec import Axis, Spec
 from kgen.spec.translate import translate
 
-FAMILIES: Mapping[str, ModuleType] = {"attention": attention, "norm": norm}
+FAMILIES: Mapping[str, ModuleType] = {"attention": attention, "merge": partial_states, "norm": norm}
 """The module of each family: its model `SPEC`, and `check` for what the model alone cannot say."""
 
 

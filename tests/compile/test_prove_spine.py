@@ -20,7 +20,7 @@ from kgen.render.kernels import launchers
 from kgen.spec import load
 
 ROOT = Path(__file__).parents[2]
-QUICK = ("norm/rms_odd", "norm/rms_4096", "attention/gqa8_fp8_page1")
+QUICK = ("norm/rms_odd", "norm/rms_4096", "merge/merge_h16_d512", "attention/gqa8_fp8_page1")
 REST = (
     *("attention/gqa4_bf16_fixed_chunk", "attention/gqa4_bf16_early_combine"),
     *("attention/gqa8_bf16_page16", "attention/gqa8_fp8_page64", "attention/gqa7_bf16_page64"),
@@ -33,7 +33,8 @@ REST = (
     *("attention/gqa40_bf16", "attention/gqa4_bf16_packed", "attention/gqa4_bf16_ragged"),
     *("attention/gqa4_e4m3_interleaved_token_scales", "attention/gqa4_bf16_csr"),
     "attention/gqa8_fp8_page1_ragged",
-    *("attention/mla_h16_bf16_page64", "attention/mla_h128_fp8_page1"),
+    *("attention/gqa4_bf16_knobs", "attention/mla_h16_bf16_page64"),
+    "attention/mla_h128_fp8_page1",
     "attention/mla_h24_bf16_page16_split",
 )
 ALL = (*QUICK, *(pytest.param(name, marks=pytest.mark.full) for name in REST))
@@ -151,6 +152,13 @@ FAULTS = {
         "p_block_table + i_b * stride_block_table_b + o_n)",
         "bounds",
         "CAP = ",
+    ),
+    "a state that is left out": (
+        "merge/merge_h16_d512",
+        "m_n = o_n < N",
+        "m_n = o_n < N - 1",
+        "exactly once",
+        "is read 0 times, not 1, by programs (0, 0, *)",
     ),
     TILE: (
         "attention/gqa40_bf16",

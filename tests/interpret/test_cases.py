@@ -166,6 +166,10 @@ CASES = [
     ("latents in page lists, normalised and gated", LATENT_SPLIT, [*FEW, "layout.table=csr", "epilogue={norm: rms, gate: sigmoid}", "interface.args=[q_nope, q_pe, ckv_cache, kpe_cache, kv_indptr, kv_indices, kv_last_page_len, norm_weight, gate, window]", _check(_lengths(0, 65, 0, 16, 0))]),
     ("latents in a contiguous cache, heads before tokens", CONTIGUOUS, [*FEW, "axes.HK={const: 1}", "layout={cache: contiguous_hnd, kv: latent}", "scales.softmax=0.1", "interface.args=[q, kv_cache, seq_lens]", _check(_lengths(65, 0, 130, Q=1))]),
     ("latents of all requests divided evenly", EVEN, [*FEW, "layout={cache: paged_nhd, page_size: 1, kv: latent}", "scales={softmax: 0.1, k: per_tensor}", "interface.args=[q, kv_cache, block_table, seq_lens, k_scale, window]", _check(_lengths(500, 0, 130, Q=1))]),
+    *[
+        (f"A36 states to {base}, {order}", "specs/merge/merge_h16_d512.yaml", [f"states={{order: {order}, lse: {base}}}", f"dtypes={{parts: {parts}, out: bf16}}", "axes.H={const: 3}", f"axes.D={{const: {columns}}}", _check("{T: 2, N: {sweep: [1, 2, 9]}}")])
+        for base, order, parts, columns in (("base_2", "states_first", "fp32", 80), ("base_e", "tokens_first", "bf16", 64))
+    ],
     ("G87 squares beyond fp16", NORM, ["axes.H={values: [4096]}", _check("{T: 2, H: 4096}")]),
     ("G94 a weight of another type", NORM, ["dtypes={x: bf16, weight: fp32, out: bf16}", _check("{T: 3, H: 513}")]),
     ("G105 rows of other lengths", NORM, ["axes.H={values: [1152, 1536, 2560]}", _check("{T: 2, H: {sweep: [1152, 1536, 2560]}}")]),

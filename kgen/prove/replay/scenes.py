@@ -30,9 +30,8 @@ Contents = Callable[[np.ndarray], np.ndarray]
 
 def scenes(manifest: Mapping[str, Any]) -> tuple[Scene, ...]:
     """Scenes that reach every regime of the file. Raises KeyError for a family that has none."""
-    return {"attention": _attention_scenes, "norm": _norm_scenes}[manifest["family"]](
-        manifest["problem"]
-    )
+    made = {"attention": _attention_scenes, "merge": _merge_scenes, "norm": _norm_scenes}
+    return made[manifest["family"]](manifest["problem"])
 
 
 def padded(extents: tuple[int, ...], gap: int = _GAP) -> tuple[int, ...]:
@@ -425,6 +424,55 @@ def _norm_scenes(problem: Mapping[str, Any]) -> tuple[Scene, ...]:
             call = norm_scene(problem, {"T": most, "H": columns}, gap=gap << 20, whole=False)
             calls.append(call)
     return tuple(calls)
+
+
+# ---------------------------------------------------------------- merge
+
+
+def merge_scene(
+    problem: Mapping[str, Any], axes: Axes, *, gap: int = _GAP, whole: bool = True
+) -> Scene:
+    """One call: N states of T tokens, from `axes` or the problem's constants."""
+    sizes = {**_constants(problem), **axes}
+    extents = {name: sizes[name.upper()] for name in problem["order"]}
+    kind = problem["dtypes"]["parts"]
+    rows = {name: extents[name] for name in problem["order"] if name != "d"}
+    arguments = {
+        "parts": _tensor("parts", kind, tuple(extents.values()), tuple(extents), gap),
+        "lse": _tensor("lse", "fp32", tuple(rows.values()), tuple(rows), gap),
+    }
+
+    def states(of: dict[str, int]) -> Callable[[tuple[int, ...]], np.ndarray]:
+        """The elements of a token and head, of all its states."""
+
+        def elements(program: tuple[int, ...]) -> np.ndarray:
+            at = {"t": [program[0]], "h": [program[1]]}
+            places = np.ix_(*(at.get(name, range(extent)) for name, extent in of.items()))
+            return np.ravel_multi_index(places, tuple(of.values())).reshape(-1)
+
+        return elements
+
+    def reads(instance: Instance) -> tuple[Reads, ...]:
+        return tuple(
+            Reads(name, 0, (0, 1), states(of)) for name, of in (("parts", extents), ("lse", rows))
+        )
+
+    given = {name: arguments[name] for name in problem["arguments"]}
+    return Scene(
+        f"{_shown(axes)}, gap {gap}", dict(axes), given, reads if whole else _nothing, whole
+    )
+
+
+def _merge_scenes(problem: Mapping[str, Any]) -> tuple[Scene, ...]:
+    turn = max(regime["parameters"]["BLOCK_N"] for regime in problem["regimes"])
+    states, tokens = problem["axes"]["N"], problem["axes"]["T"]
+    declared = states.get("values", states.get("range", [states.get("const")]))
+    few, many = min(declared), max(declared)
+    counts = {few, *(min(n, many) for n in (turn, turn + 1, 2 * turn + 1))}
+    calls = [merge_scene(problem, {"T": 3, "N": n}) for n in sorted(counts)]
+    calls.append(merge_scene(problem, {"T": 2, "N": many}, gap=1))
+    huge = {"T": tokens.get("range", [1, tokens.get("const")])[1], "N": few}
+    return (*calls, merge_scene(problem, huge, gap=_GAP << 20, whole=False))
 
 
 # ---------------------------------------------------------------- parts
