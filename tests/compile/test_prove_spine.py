@@ -32,7 +32,7 @@ REST = (
     *("attention/mha_dqk192_dv128", "attention/gqa4_bf16_contiguous"),
     *("attention/gqa40_bf16", "attention/gqa4_bf16_packed", "attention/gqa4_bf16_ragged"),
     *("attention/gqa4_e4m3_interleaved_token_scales", "attention/gqa4_bf16_csr"),
-    "attention/gqa8_fp8_page1_ragged",
+    *("attention/gqa8_fp8_page1_ragged", "attention/gqa4_bf16_ragged_even"),
     *("attention/gqa4_bf16_knobs", "attention/mla_h16_bf16_page64"),
     "attention/mla_h128_fp8_page1",
     "attention/mla_h24_bf16_page16_split",
