@@ -47,6 +47,7 @@ from kgen.spec import load
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENT = ROOT / "docs" / "mutants.md"
 ATTENTION = ROOT / "tests" / "proving" / "small.yaml"
+EVEN = ROOT / "tests" / "proving" / "small_even.yaml"
 NORM = ROOT / "specs" / "norm" / "rms_4096.yaml"
 ODD = ROOT / "specs" / "norm" / "rms_odd.yaml"
 LAST_BLOCK = ROOT / "tests" / "compile" / "kernels" / "last_block.py"
@@ -145,6 +146,15 @@ FILES = (
             "launch_verify_window": "attention/split_k: launcher",
             "attend_kernel": "attention/generic: attend",
             "launch_rest": "attention/generic: launcher",
+        },
+    ),
+    File(
+        EVEN,
+        {
+            "schedule_kernel": "attention/even: schedule",
+            "piece_kernel": "attention/even: piece",
+            "combine_kernel": "attention/even: combine",
+            "launch_verify": "attention/even: launcher",
         },
     ),
     File(

@@ -66,6 +66,16 @@ def inside(engine: Engine, access: Access) -> Formula:
     return conjunction(*map(_within, place, engine.world.tensors[access.tensor].extents))
 
 
+def is_inside(engine: Engine, access: Access) -> bool:
+    """Whether each coordinate of an access is proved to be within its dimension, from what its bounds are proved from."""
+    place = located(engine, access)
+    tensor, where = engine.world.tensors[access.tensor], reached(access)
+    return place is not None and all(
+        engine.proves(_within(one, extent), *where, *before_the_next(engine, one, where))
+        for one, extent in zip(place, tensor.extents)
+    )
+
+
 def _within(coordinate: Poly, extent: Poly) -> Formula:
     return conjunction(ge(coordinate, 0), lt(coordinate, extent))
 

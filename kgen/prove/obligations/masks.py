@@ -5,10 +5,11 @@ They are no danger, so they are findings for the template's author and not oblig
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from kgen.algebra import Formula, conjunction, conjuncts, find_point, negate, some_points
+from kgen.algebra.definitions import Unknown
 from kgen.algebra.formula import polynomials
 from kgen.algebra.valuation import Valuation
 from kgen.prove.obligations.engine import Engine
@@ -57,7 +58,7 @@ def _conditions(reading: Reading) -> dict[Formula, dict[Formula, None]]:
 def _verdicts(
     engine: Engine, path: Formula, conditions: Iterable[Formula]
 ) -> Iterator[tuple[Formula, tuple[bool, bool]]]:
-    """Whether each condition is always, or never, true on the path. A few points that lead there decide most of them.
+    """Whether each condition is always, or never, true on the path. A few points that may lead there decide most of them.
 
     Of a path that nothing takes it is neither.
     """
@@ -68,7 +69,7 @@ def _verdicts(
             seen[condition].add(point.formula(meant))
         if all({True, False} <= values for values in seen.values()):
             break
-    if not any(seen.values()) and engine.never(path):
+    if not _told(engine, path, seen) and engine.never(path):
         yield from ((condition, (False, False)) for condition in seen)
         return
     for condition, values in seen.items():
@@ -77,16 +78,39 @@ def _verdicts(
         yield condition, (always, never)
 
 
+def _told(engine: Engine, path: Formula, seen: Mapping[Formula, set[bool | None]]) -> bool:
+    """Whether points tell that the path is taken, or all that is asked of the conditions."""
+    if all({True, False} <= values for values in seen.values()):
+        return True
+    return any(seen.values()) and _visible(engine, path) == path
+
+
 def _points(engine: Engine, path: Formula, conditions: Iterable[Formula]) -> Iterator[Valuation]:
-    """Points on the path with values for all that the conditions depend on."""
+    """Points that nothing known keeps off the path, with values for all that the conditions depend on."""
     every = conjunction(*conditions)
-    facts = engine.relevant(every, path)
-    return some_points(engine.space, conjunction(path, facts), polynomials(every), tries=TRIES)
+    where = _visible(engine, conjunction(path, engine.relevant(every, path)))
+    return some_points(engine.space, where, polynomials(every), tries=TRIES)
+
+
+def _visible(engine: Engine, formula: Formula) -> Formula:
+    """The parts of a conjunction that have a value at points: no point says anything of what is not known."""
+    space = engine.space
+    return conjunction(
+        *(
+            part
+            for part in conjuncts(formula)
+            if not any(
+                isinstance(space[index].definition, Unknown)
+                for index in space.closure(polynomials(part))
+            )
+        )
+    )
 
 
 def _forced(engine: Engine, condition: Formula, path: Formula) -> bool:
-    """Whether the condition holds wherever the path leads; a point where it does not is looked for first."""
-    against = conjunction(negate(condition), path, engine.relevant(condition, path))
+    """Whether the condition holds wherever the path leads; a point where it may not is looked for first."""
+    where = _visible(engine, conjunction(path, engine.relevant(condition, path)))
+    against = conjunction(negate(condition), where)
     if find_point(engine.space, against, tries=TRIES) is not None:
         return False
     return engine.proves(condition, path, steps=STEPS)

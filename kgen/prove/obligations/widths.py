@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from kgen.algebra import Formula, Status, Verdict
 from kgen.prove.facts import Launch
-from kgen.prove.obligations.bounds import inside, reached
+from kgen.prove.obligations.bounds import inside, is_inside, reached
 from kgen.prove.obligations.engine import Engine
 from kgen.prove.obligations.model import Obligation, Suspicion
 from kgen.prove.obligations.unrolled import proved_by_rows
@@ -91,6 +91,5 @@ def _decided(
 
 def _place(engine: Engine, access: Access, need: Need) -> tuple[Formula, ...]:
     """Where the access touches memory; that it stays inside is used only where it is proved."""
-    stays = inside(engine, access)
-    known = (stays,) if engine.proves(stays, *reached(access)) else ()
+    known = (inside(engine, access),) if is_inside(engine, access) else ()
     return (*known, *reached(access), need.path)
