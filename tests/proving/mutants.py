@@ -17,9 +17,10 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+from unittest.mock import patch
 
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parent))
@@ -27,6 +28,7 @@ if __name__ == "__main__":
 from subjects import Subject as Kernel, T, findings, parameters_of
 
 from kgen.algebra import Status
+from kgen.devices import device
 from kgen.plan.build import build
 from kgen.plan.model import Plan
 from kgen.plan.templates import Templates
@@ -57,16 +59,19 @@ LAST_BLOCK = ROOT / "tests" / "compile" / "kernels" / "last_block.py"
 class File:
     """A rendered spec. `functions` are mutated; the rest of the file repeats the same templates with other labels.
 
-    `overrides` change the spec, such as to a row that leaves a tile partly empty.
+    `overrides` change the spec, such as to a row that leaves a tile partly empty; `sms` is the number of multiprocessors,
+    so few that a small call fills them all.
     """
 
     path: Path
     functions: Mapping[str, str] = field(default_factory=dict)
     overrides: tuple[str, ...] = ()
+    sms: int = 132
 
     @cached_property
     def plan(self) -> Plan:
-        return build(load(self.path, self.overrides))
+        with patch("kgen.plan.build.device", lambda name: replace(device(name), sms=self.sms)):
+            return build(load(self.path, self.overrides))
 
     @cached_property
     def launchers(self) -> list[Launcher]:
@@ -156,6 +161,7 @@ FILES = (
             "combine_kernel": "attention/even: combine",
             "launch_verify": "attention/even: launcher",
         },
+        sms=12,
     ),
     File(
         NORM,
