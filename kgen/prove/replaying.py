@@ -39,6 +39,8 @@ KINDS: Mapping[str, tuple[str, ...]] = {
 """What a run of small calls may show of each kind of obligation."""
 IN_ITS_LINE = ("bounds", "widths", "initialised")
 """Obligations about one statement, which only what is seen there refutes."""
+UNSEEN = ", which no run of the file shows"
+"""Of values of the proof engine's own."""
 
 
 @dataclass
@@ -64,7 +66,8 @@ class Replayer:
                 if shown:
                     obligation = replace(obligation, status=Status.REFUTED, evidence=shown)
                 else:
-                    beside = self._beside(one, obligation)
+                    beside = UNSEEN if obligation.suspicion is not None else ""
+                    beside += self._beside(one, obligation)
                     obligation = replace(obligation, evidence=obligation.evidence + beside)
             yield obligation
 

@@ -18,7 +18,7 @@ _NAMES = (
     (re.compile(r"<(?:\w+'?: )?([^<>]+?) \d+>"), r"<\1>"),
 )
 """Names that only tell variables apart, and what a person calls them."""
-_PREMISE = re.compile(rf", given (.{{{GIVEN},}}?) in (\d+ steps)")
+_PREMISE = re.compile(rf", given .{{{GIVEN},}}? (in \d+ steps|is false at)")
 _OPENS = re.compile(r"\w[(\[]")
 _PAIRS = {"(": ")", "[": "]"}
 
@@ -29,7 +29,7 @@ def worded(text: str) -> str:
     """
     for form, plain in _NAMES:
         text = _named(text, form, plain)
-    return _brief(_PREMISE.sub(r", given what leads there, in \2", text), LONG)
+    return _brief(_PREMISE.sub(r", given what leads there, \1", text), LONG)
 
 
 def _named(text: str, form: re.Pattern[str], plain: str) -> str:

@@ -27,6 +27,10 @@ from kgen.prove.wording import worded
             "neither of x >= 0, given what leads there, in 60 steps and 60 tries",
         ),
         (
+            "x >= 0, given " + "y >= 0 and " * 9 + "z >= 1 is false at N = 1, y = 2",
+            "x >= 0, given what leads there, is false at N = 1, y = 2",
+        ),
+        (
             "program (0, 0, 0) writes x (elements 1 x 1, strides 8, 1; and so on and on and on)",
             "program (0, 0, 0) writes x (elements 1 x 1, strides 8, 1; and so on and on and on)",
         ),

@@ -8,7 +8,7 @@ from kgen.algebra import TRUE, Formula, Poly, Status, conjunction, ge, lt
 from kgen.algebra.definitions import TableEntry, Where
 from kgen.prove.coordinates import coordinates
 from kgen.prove.facts import Launch, TensorFacts
-from kgen.prove.obligations.engine import Engine
+from kgen.prove.obligations.engine import Engine, left_open
 from kgen.prove.obligations.model import Obligation, Suspicion
 from kgen.prove.obligations.rowwise import before_the_next
 from kgen.prove.reader import Access, Reading
@@ -97,7 +97,7 @@ def _decided(
         verdict = engine.decide(_within(coordinate, extent), *reached(access), *on_the_way)
         if verdict.status is not Status.PROVED:
             range_ = f"from 0 to {engine.text(extent)} - 1"
-            evidence = f"{dim} = {engine.text(coordinate)} has to be {range_}: {verdict.text}"
+            evidence = f"{dim} = {engine.text(coordinate)} has to be {range_}: {left_open(verdict)}"
             if verdict.point is None:
                 return Status.UNKNOWN, evidence, None
             programs = tuple(reading.programs.values())

@@ -188,6 +188,11 @@ class Engine:
         return conjunction(*rows, *(fact.formula for fact in every if _matters(fact, known)))
 
 
+def left_open(verdict: Verdict) -> str:
+    """What is said of a statement that was not proved. Values of the engine's own refute nothing before a run shows them."""
+    return verdict.text.removeprefix("refuted: ").removeprefix("unknown: ")
+
+
 def _matters(fact: Fact, known: set[int]) -> bool:
     if fact.about:
         return not fact.about.isdisjoint(known)

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from kgen.algebra import Formula, Status, Verdict
 from kgen.prove.facts import Launch
 from kgen.prove.obligations.bounds import inside, is_inside, reached
-from kgen.prove.obligations.engine import Engine
+from kgen.prove.obligations.engine import Engine, left_open
 from kgen.prove.obligations.model import Obligation, Suspicion
 from kgen.prove.obligations.unrolled import proved_by_rows
 from kgen.prove.reader import Access, Need, Reading
@@ -84,7 +84,7 @@ def _decided(
                 if control
                 else "the value is an address"
             )
-            return Status.UNKNOWN, f"{what}; {verdict.text}", verdict
+            return Status.UNKNOWN, f"{what}; {left_open(verdict)}", verdict
         steps += len(verdict.certificate.steps)
     return Status.PROVED, f"certificate of {steps} steps", None
 
