@@ -78,7 +78,7 @@ def test_a_few_mutants_of_the_templates_anew(number):
 @pytest.mark.full
 @pytest.mark.parametrize("part", (1, 6))
 def test_every_tenth_mutant_anew(part):
-    """The document has all of them, and takes a quarter of an hour."""
+    """The document has all of them, and takes an hour."""
     for file, mutant in sites()[part::20]:
         status, _ = file.verdict(mutant)
         shown = file.judgement(mutant)

@@ -2,7 +2,7 @@
 
     python tests/proving/mutants.py [--only TEXT] [--log FILE] [--jobs N]
 
-writes `docs/mutants.md`. It takes a quarter of an hour; with `--log`, a run that was stopped goes on where it was. The
+writes `docs/mutants.md`. It takes an hour on two cores; with `--log`, a run that was stopped goes on where it was. The
 small calls run the Python source on an evaluator that shares no code with the prover (`kgen.prove.replay`).
 """
 
