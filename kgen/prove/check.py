@@ -74,12 +74,14 @@ def prove(
     frontend: Frontend | None = None,
     confirm: Confirm = at_once,
     timeout: float = TIMEOUT,
+    whole: bool = True,
 ) -> Proof:
     """Proves the text of an emitted file against the plan it was made from. No GPU is needed.
 
     `manifest` tells how small calls of the file are made, on which what is not proved is tried. `frontend` is one that
     was started before, and is closed here; `timeout` is for it, in seconds. `confirm` is whom to ask for the second opinion
-    on proofs. Raises KgenError (KG601) without Triton.
+    on proofs. Unless the `whole` is asked for, a launcher's first statement that stays open is its last, and masks are not
+    looked at. Raises KgenError (KG601) without Triton.
     """
     with frontend or Frontend() as frontend, ThreadPoolExecutor(1) as beside:
         module, replayer = Module(text), Replayer(text, plan, manifest)
@@ -111,7 +113,7 @@ def prove(
                 one, {**functions, **narrow_functions} if small else functions, number
             )
             if kernels:
-                proof = _proved(one, kernels)
+                proof = _proved(one, kernels, whole)
                 of_case = (replace(each, case=str(one)) for each in proof.obligations)
                 found += replayer.refuted(one, of_case)
                 answer = confirm(proof.certificates)
@@ -126,11 +128,11 @@ def prove(
     return Proof(host, tuple(_merged(found)), tuple(_idle(seen)), tuple(certificates))
 
 
-def _proved(one: LauncherCase, kernels: Sequence[Function]) -> WorldProof:
+def _proved(one: LauncherCase, kernels: Sequence[Function], whole: bool) -> WorldProof:
     """The proof of one world; where the prover itself fails, nothing is known."""
     launcher = one.launcher.function
     try:
-        return prove_world(one.world, launcher, kernels)
+        return prove_world(one.world, launcher, kernels, whole=whole)
     except Exception as error:  # whatever it is, it must not hide what else is found
         says = "the prover follows the kernels"
         evidence = f"it failed: {type(error).__name__}: {error}"

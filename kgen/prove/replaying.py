@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 KINDS: Mapping[str, tuple[str, ...]] = {
     "bounds": ("out of range", "broken promise"),
-    "widths": ("wraps",),
+    "widths": ("wraps", "no value"),
     "exactly once": ("written twice", "never written", "read wrongly", "consumed wrongly"),
     "initialised": ("uninitialised",),
     "order": ("unordered", "left changed"),
@@ -134,7 +134,7 @@ class Replayer:
 
     def _beside(self, one: LauncherCase, obligation: Obligation) -> str:
         """What small calls show of the same tensor, and what is another statement's."""
-        if not obligation.shown_by:
+        if not obligation.shown_by or obligation.subject in IN_ITS_LINE:
             return ""
         kinds = KINDS[obligation.subject]
         for seen in self._of(one, obligation):

@@ -38,27 +38,45 @@ class WorldProof:
     shared: tuple[Certificate, ...] = ()
 
 
-def prove_world(world: World, launcher: str, functions: Sequence[Function]) -> WorldProof:
-    """Proves the launches of a launcher; `functions` are their kernels, in order."""
+def prove_world(
+    world: World, launcher: str, functions: Sequence[Function], *, whole: bool = True
+) -> WorldProof:
+    """Proves the launches of a launcher; `functions` are their kernels, in order.
+
+    Unless all of it is asked for, the first statement that stays open is the last, and masks are not looked at.
+    """
     engine = Engine(world)
     if find_point(world.space, engine.facts, tries=200) is None:
         return _empty(engine, launcher)
     readings = _readings(engine, functions)
     found: list[Obligation] = []
-    seen: list[MaskVerdict] = []
+    for one in _stated(engine, launcher, functions, readings):
+        found.append(one)
+        if one.status is not Status.PROVED and not whole:
+            break
+    named = [launch.function for launch in world.launches] if whole else ()
+    seen = [
+        one for kernel, reading in zip(named, readings) for one in masks(engine, kernel, reading)
+    ]
+    return WorldProof(tuple(found), tuple(seen), tuple(engine.certificates), _shared(engine, found))
+
+
+def _stated(
+    engine: Engine, launcher: str, functions: Sequence[Function], readings: Sequence[Reading]
+) -> Iterator[Obligation]:
+    """The obligations of each launch, then those of all together."""
+    launches = engine.world.launches
     drawn: list[list[Ticket]] = []
-    for number, (launch, reading) in enumerate(zip(world.launches, readings)):
-        found += argument_types(engine, launcher, launch, functions[number])
-        found += understood(launcher, launch.function, reading)
-        found += _resting(engine, bounds(engine, launcher, number, launch, reading))
-        found += _resting(engine, widths(engine, launcher, number, launch, reading))
-        seen += masks(engine, launch.function, reading)
+    for number, (launch, reading) in enumerate(zip(launches, readings)):
+        yield from argument_types(engine, launcher, launch, functions[number])
+        yield from understood(launcher, launch.function, reading)
+        yield from _resting(engine, bounds(engine, launcher, number, launch, reading))
+        yield from _resting(engine, widths(engine, launcher, number, launch, reading))
         own, doubts = tickets(engine, launch, reading)
         drawn.append(own)
-        found += _resting(engine, last_block(engine, launcher, launch, reading, own, doubts))
-    found += dependent(launcher, world.launches, readings)
-    found += _resting(engine, _whole(engine, launcher, readings, drawn))
-    return WorldProof(tuple(found), tuple(seen), tuple(engine.certificates), _shared(engine, found))
+        yield from _resting(engine, last_block(engine, launcher, launch, reading, own, doubts))
+    yield from dependent(launcher, launches, readings)
+    yield from _resting(engine, _whole(engine, launcher, readings, drawn))
 
 
 def _resting(engine: Engine, obligations: Iterator[Obligation]) -> Iterator[Obligation]:

@@ -31,9 +31,11 @@ from kgen.algebra import Status
 from kgen.devices import device
 from kgen.plan.build import build
 from kgen.plan.model import Plan
+from kgen.plan.obligation import Obligation as HostObligation
 from kgen.plan.templates import Templates
 from kgen.prove.check import Proof, prove
 from kgen.prove.frontend import Frontend
+from kgen.prove.host import prove_host
 from kgen.prove.mutate import OPERATORS, VALUE, Mutant, mutants
 from kgen.prove.replay.judge import Judgement, judge
 from kgen.prove.replay.model import Unsupported
@@ -88,16 +90,21 @@ class File:
     def mutants(self) -> tuple[Mutant, ...]:
         return mutants(self.source.text, self.functions)
 
-    def verdict(self, mutant: Mutant) -> tuple[Status, str]:
-        """The worst of what the prover says of the launchers that the change concerns, and why."""
-        proof = self._proof(mutant.source, mutant.function)
+    def verdict(self, mutant: Mutant, shown: Judgement) -> tuple[Status, str]:
+        """The worst of what the prover says of the launchers that the change concerns, and why.
+
+        Where small calls show what is wrong, as `shown`, one statement that stays open is enough for `refuted`.
+        """
+        wrong = shown.outcome == "wrong"
+        proof = self._proof(mutant.source, mutant.function, whole=not wrong)
         known = self._doubts(mutant.function)
         open_ones = [one for one in proof.kernels if one.status is not Status.PROVED]
-        open_ones += [one for one in _open(proof) if (one.says, one.evidence) not in known]
+        open_ones += [one for one in _open(proof.host) if (one.says, one.evidence) not in known]
         open_ones.sort(key=lambda one: one.status is not Status.REFUTED)
         if not open_ones:
             return Status.PROVED, ""
-        return open_ones[0].status, f"{open_ones[0].subject}: {open_ones[0].evidence}"
+        status = Status.REFUTED if wrong else open_ones[0].status
+        return status, shown.why if wrong else f"{open_ones[0].subject}: {open_ones[0].evidence}"
 
     def judgement(self, mutant: Mutant) -> Judgement:
         """What small calls show."""
@@ -116,26 +123,21 @@ class File:
             )
         return run.returncode != 0
 
-    def _proof(self, text: str, function: str) -> Proof:
-        concerned = [one for one in self.launchers if function in _functions(one)]
-        return prove(self.plan, concerned, text, self.source.manifest)
+    def _proof(self, text: str, function: str, whole: bool = True) -> Proof:
+        calls = self.source.manifest if whole else None
+        return prove(self.plan, self._concerned(function), text, calls, whole=whole)
+
+    def _concerned(self, function: str) -> list[Launcher]:
+        return [one for one in self.launchers if function in _functions(one)]
 
     def _doubts(self, function: str) -> set[tuple[str, str]]:
         """What is not proved of the honest host code when only some launchers are looked at."""
-        key = frozenset(one.function for one in self.launchers if function in _functions(one))
-        kept = self._known.get(key)
-        if kept is None:
-            proof = self._proof(self.source.text, function)
-            kept = self._known[key] = {(one.says, one.evidence) for one in _open(proof)}
-        return kept
-
-    @cached_property
-    def _known(self) -> dict[frozenset[str], set[tuple[str, str]]]:
-        return {}
+        host = prove_host(self.source.text, self.plan, self._concerned(function)).obligations
+        return {(one.says, one.evidence) for one in _open(host)}
 
 
-def _open(proof: Proof) -> Iterator:
-    return (one for one in proof.host if one.status is not Status.PROVED)
+def _open(host: Iterable[HostObligation]) -> Iterator[HostObligation]:
+    return (one for one in host if one.status is not Status.PROVED)
 
 
 def _functions(one: Launcher) -> tuple[str, ...]:
@@ -226,8 +228,8 @@ def rows(done: Iterable[Row], only: str = "", jobs: int = 1) -> Iterator[Row]:
 def _row(number: int, mutant: Mutant) -> Row:
     file = FILES[number]
     template = file.functions[mutant.function]
-    status, why = file.verdict(mutant)
     shown = file.judgement(mutant)
+    status, why = file.verdict(mutant, shown)
     noticed = file.noticed(mutant) if status is Status.PROVED else None
     head = (template, mutant.operator, mutant.line, mutant.before, mutant.after)
     return Row(*head, str(status), why, shown.outcome, noticed)

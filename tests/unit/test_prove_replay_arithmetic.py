@@ -158,7 +158,7 @@ def test_the_lowest_number_over_minus_one_wraps():
 def test_division_by_zero_has_no_value_and_is_carried_on_like_a_wrap():
     value, recorder = computed("//", block(INT32, 4, 4), block(INT32, 0, 2))
     assert value.taint.lanes.tolist() == [True, False]
-    assert "by zero of 4 and 0 has no value" in str(next(iter(recorder.wraps)))
+    assert "4 // 0 has no value" == str(next(iter(recorder.wraps)))
 
 
 @given(

@@ -21,6 +21,7 @@ TEXT = "import triton\n"
         (("read wrongly",), "written twice", False),
         ((), "consumed wrongly", True),
         ((), "wraps", False),
+        (("wraps",), "no value", False),
     ],
 )
 def test_a_statement_is_refuted_by_findings_of_its_own_kind(shown_by, kind, fits):

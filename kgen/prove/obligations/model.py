@@ -17,7 +17,7 @@ class Suspicion:
     what holds at the point, and has to at one that is shown in its place.
     """
 
-    kind: Literal["out of range", "wraps"]
+    kind: Literal["out of range", "wraps", "no value"]
     launch: int
     programs: Sequence[Poly]
     tensor: str

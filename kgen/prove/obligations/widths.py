@@ -17,6 +17,7 @@ from kgen.prove.obligations.engine import Engine, left_open
 from kgen.prove.obligations.model import Obligation, Suspicion
 from kgen.prove.obligations.unrolled import proved_by_rows
 from kgen.prove.reader import Access, Need, Reading
+from kgen.prove.reader.record import DIVIDES
 from kgen.prove.ttir import Operation
 
 SUBJECT = "widths"
@@ -29,6 +30,12 @@ WORDS = {
     "extui": "widened value",
     "addptr": "offset",
     "cmpi": "comparison",
+    "divsi": "division",
+    "divui": "division",
+    "remsi": "division",
+    "remui": "division",
+    "ceildivsi": "division",
+    "ceildivui": "division",
     "for": "loop",
 }
 
@@ -43,14 +50,14 @@ def widths(
         if control or users:
             status, evidence, open_ = _decided(engine, launch, reading, need, users, control)
             programs, line = tuple(reading.programs.values()), need.operation.line
+            kind = "no value" if need.says == DIVIDES else "wraps"
             suspicion = None
             if open_ is not None and open_.point is not None:
-                place = ("wraps", number, programs, "", line)
+                place = (kind, number, programs, "", line)
                 suspicion = Suspicion(*place, open_.point, open_.against)
             says = f"{_thing(need.operation)} {need.says.removeprefix('it ')}"
-            yield Obligation(
-                launcher, launch.function, SUBJECT, says, status, evidence, line, "", suspicion
-            )
+            head = (launcher, launch.function, SUBJECT, says, status, evidence, line, "")
+            yield Obligation(*head, suspicion, (kind,))
 
 
 def _thing(operation: Operation) -> str:

@@ -28,6 +28,7 @@ from kgen.algebra import (
     negate,
 )
 from kgen.prove.reader.machine import Handler, Reader, merged
+from kgen.prove.reader.record import DIVIDES
 from kgen.prove.reader.values import Condition, Data, Integer, Value
 from kgen.prove.ttir import Operation
 
@@ -78,9 +79,7 @@ def _division(remainder: bool, unsigned: bool, up: bool = False) -> Handler:
         if not _integers(left, right):
             return _lost(reader, operation)
         domain = conjunction(ge(right.poly, 1), ge(left.poly, 0) if unsigned or up else TRUE)
-        needs = (
-            left.needs | right.needs | reader.need(operation, "it divides by at least 1", domain)
-        )
+        needs = left.needs | right.needs | reader.need(operation, DIVIDES, domain)
         if up:
             poly = reader.space.ceiling_quotient(left.poly, right.poly)
         else:

@@ -62,6 +62,10 @@ class Barrier:
 Event = Union[Access, Barrier]
 
 
+DIVIDES = "it is by at least 1"
+"""What a division needs in order to have a value."""
+
+
 @dataclass(frozen=True)
 class Need:
     """A condition without which an operation's result is not its mathematical value, at `path`."""

@@ -9,7 +9,7 @@ from kgen.prove.replay.report import Finding, findings_of
 from kgen.prove.replay.run import run_grid, run_program
 from kgen.prove.replay.source import same_statement
 
-_SINGLE: frozenset[Kind] = frozenset({"out of range", "wraps", "broken promise"})
+_SINGLE: frozenset[Kind] = frozenset({"out of range", "wraps", "no value", "broken promise"})
 """Claims that one program shows alone, whatever the others do."""
 
 FEW_STEPS = 30_000

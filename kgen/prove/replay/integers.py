@@ -167,7 +167,7 @@ def _divide(recorder: Recorder, symbol: str, a: Value, b: Value, type: IntType) 
     zero = y == 0
     if zero.any():
         lanes = zero if opaque is None else zero & ~opaque
-        taint = _tainted(recorder, f"{symbol} by zero", None, (a, b), type, lanes, taint)
+        taint = _tainted(recorder, symbol, None, (a, b), type, lanes, taint)
         # any number may come out: the lane carries a 0 on, and what is wrong with it
         x, y = np.where(zero, 0, x), np.where(zero, 1, y)
     if x.size and x.min() >= 0 and y.min() > 0:

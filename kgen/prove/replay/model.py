@@ -135,6 +135,7 @@ class Instance:
 Kind = Literal[
     "out of range",
     "wraps",
+    "no value",
     "broken promise",
     "uninitialised",
     "written twice",

@@ -207,7 +207,8 @@ def findings_of(instance: Instance, launch: int, trace: Trace) -> Iterator[Findi
     for reached in trace.reached:
         line = reached.wrap.line
         text = f"line {line}: {who}: {reached.wrap}, and becomes part of {_use(reached)}"
-        yield Finding("wraps", "", launch, line, program, text)
+        kind = "no value" if reached.wrap.exact is None else "wraps"
+        yield Finding(kind, "", launch, line, program, text)
     for missing in trace.uninitialised:
         where = instance.tensor(missing.tensor).show(missing.element)
         text = f"line {missing.line}: {who} reads {where}, which nothing has written"

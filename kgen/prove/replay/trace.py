@@ -67,7 +67,7 @@ CAST = "cast to "
 
 @dataclass(frozen=True)
 class Wrap:
-    """An integer operation whose exact result does not fit its type, in one of its lanes."""
+    """An integer operation whose exact result does not fit its type, in one of its lanes; a division by zero has none."""
 
     line: int
     operation: str
@@ -79,9 +79,10 @@ class Wrap:
     def __str__(self) -> str:
         if self.operation.startswith(CAST):
             return f"{self.left} {self.operation}, which does not hold it"
+        if self.exact is None:
+            return f"{self.left} {self.operation} {self.right} has no value"
         operands = f"{self.left}" if self.right is None else f"{self.left} and {self.right}"
-        result = "has no value" if self.exact is None else f"is {self.exact}"
-        return f"{self.operation} of {operands} {result}, which {self.type} does not hold"
+        return f"{self.operation} of {operands} is {self.exact}, which {self.type} does not hold"
 
 
 @dataclass(frozen=True)
