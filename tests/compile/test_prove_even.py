@@ -65,6 +65,62 @@ CHANGES = {
     ],
 }
 
+FAULTS = {
+    "keys without a mask": (
+        """            p_k + b_page[:, None] * stride_k_page + o_d[None, :],
+            mask=m_n[:, None],
+            other=0.0,
+""",
+        """            p_k + b_page[:, None] * stride_k_page + o_d[None, :],
+""",
+        "exactly once",
+        "lengths [1]: k_cache[page=0, slot=0, h=0, d=0], key 0 of request 0 (length 1), is read 128 times",
+    ),
+    "a length behind the last": (
+        "(o_b <= B)",
+        "(o_b <= B + 1)",
+        "bounds",
+        "reads seq_lens at offset 1, past its last (elements 1, strides 1)",
+    ),
+    "pieces that are none": (
+        "o_b + tl.minimum(b_more, MORE)",
+        "tl.minimum(b_more, MORE)",
+        "widths",
+        "program (0, 0, 0) of piece_kernel: 0 // 0 has no value",
+    ),
+    "the next request": (
+        "b_begun.to(tl.int32), 0) - 1",
+        "b_begun.to(tl.int32), 0)",
+        "bounds",
+        "B=64, Q=1, WINDOW=None, CAP=385, length 129",
+    ),
+    "pieces of the first request": (
+        "o_p = ((b_begin + o_s) * HK + i_h) * ROWS + i_m",
+        "o_p = (o_s * HK + i_h) * ROWS + i_m",
+        "exactly once",
+        "lengths [32, 31]: partial_out[p=1, h=0, m=0, d=0], which program (1, 0, 0) stores in line",
+    ),
+    "scratch for requests": (
+        "partial_out = torch.empty((PIECES, ",
+        "partial_out = torch.empty((B, ",
+        "bounds",
+        "writes partial_out at offset 2048, past its last (elements 2 x 1 x 8 x 128, strides",
+    ),
+}
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_planted_fault_is_refuted_with_values_that_a_person_can_check(fault):
+    before, after, subject, shown = FAULTS[fault]
+    plan = build(load(SPEC))
+    source, (first, *_) = render(plan), launchers(plan, workshop(Templates()))
+    assert before in source.text
+    proof = prove(plan, [first], source.text.replace(before, after, 1), source.manifest)
+    refuted = [one for one in proof.kernels if one.status is Status.REFUTED]
+    found = [one.evidence for one in refuted if one.subject == subject]
+    assert any(shown in evidence for evidence in found), found
+
 
 @pytest.mark.full
 @pytest.mark.parametrize("change", CHANGES)
