@@ -339,7 +339,7 @@ def test_a_template_that_is_written_by_the_documents_is_wholly_proved(tmp_path):
 def test_a_failure_of_the_prover_is_unknown_and_said(monkeypatch):
     from kgen.prove import check
 
-    def fails(*_):
+    def fails(*_, **__):
         raise KeyError("what was that")
 
     monkeypatch.setattr(check, "prove_world", fails)
