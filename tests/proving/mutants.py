@@ -54,6 +54,7 @@ ATTENTION = ROOT / "tests" / "proving" / "small.yaml"
 EVEN = ROOT / "tests" / "proving" / "small_even.yaml"
 NORM = ROOT / "specs" / "norm" / "rms_4096.yaml"
 ODD = ROOT / "specs" / "norm" / "rms_odd.yaml"
+MERGE = ROOT / "specs" / "merge" / "merge_h16_d512.yaml"
 LAST_BLOCK = ROOT / "tests" / "compile" / "kernels" / "last_block.py"
 
 
@@ -154,16 +155,6 @@ FILES = (
             "attend_kernel": "attention/generic: attend",
             "launch_rest": "attention/generic: launcher",
         },
-    ),
-    File(
-        EVEN,
-        {
-            "schedule_kernel": "attention/even: schedule",
-            "piece_kernel": "attention/even: piece",
-            "combine_kernel": "attention/even: combine",
-            "launch_verify": "attention/even: launcher",
-        },
-        sms=12,
     ),
     File(
         NORM,
