@@ -200,7 +200,7 @@ PLAIN_FILE = str(FILES / "files" / "plain.py")
     [
         (["--min-gain", "nan"], "the gate min_gain is nan; it takes a share from 0 to 1"),
         (["--min-gain=-0.5"], "the gate min_gain is -0.5; it takes a share from 0 to 1"),
-        (["--max-regression", "2"], "the gate max_regression is 2; it takes a share from 0 to 1"),
+        (["--max-regression", "2"], "the gate max_regression is 2.0; it takes a share from 0 to 1"),
         (["--replays", "0"], "--replays is 0; it takes 1 to 1000"),
         (["--rounds", "1"], "--rounds is 1; it takes 5 to 100000"),
         (["--floor", "nan"], "--floor is nan; it takes 0 to 0.5"),

@@ -21,7 +21,12 @@ from kgen.sweep.rank import rank
 from kgen.sweep.space import Axes, axes, candidates, current
 
 ROOT = Path(__file__).parents[2]
-SPECS = sorted(str(path.relative_to(ROOT)) for path in ROOT.glob("specs/*/*.yaml"))
+SPECS = sorted(
+    str(path.relative_to(ROOT))
+    for path in ROOT.glob("specs/*/*.yaml")
+    if " variant: " in path.read_text() or "extends: " in path.read_text()
+)
+"""All but those of fallbacks alone, of which nothing is swept."""
 ATTENTION = "specs/attention/gqa8_fp8_page1.yaml"
 BATCHED = "specs/attention/gqa8_bf16_page16.yaml"
 ODD = "specs/norm/rms_odd.yaml"
