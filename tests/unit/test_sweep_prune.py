@@ -205,15 +205,19 @@ def test_what_stands_beside_a_parameter_that_no_candidate_changes_decides_nothin
 @pytest.mark.full
 @pytest.mark.parametrize("spec", [one for one in SPECS if "attention" in one])
 def test_attention_is_dropped_exactly_where_the_whole_plan_is_refused(spec):
-    first = load(ROOT / spec).document.regimes[0].name
+    document = load(ROOT / spec).document
+    first = document.regimes[0]
     every = [
-        f"{first}.{key}={values}"
+        f"{first.name}.{key}={values}"
         for key, values in (
-            ("variant", "split_k,generic"),
+            # a knob that no variant is left to take is a finding about the spec, and not about the candidate
+            ("variant", "split_k" if document.knobs else "split_k,generic"),
             ("tile.BLOCK_N", "32,96,256"),
             ("launch.num_stages", "2,8"),
             ("splits.max", "1,256"),
         )
+        # whoever runs the file sets a knob: it is not swept
+        if not (key == "splits.max" and isinstance(first.splits.get("max"), str))
     ]
     dropped, left = _compared(spec, Templates(), every)
     assert dropped and left
