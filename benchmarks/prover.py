@@ -94,9 +94,9 @@ def kernels(path: Path, runs: int) -> list[Row]:
     for _ in range(runs):
         numbers = iter(range(len(rows) + 1000))
 
-        def timed(world, launcher, functions):
+        def timed(world, launcher, functions, whole=True):
             start = time.process_time()
-            proof = prove_world(world, launcher, functions)
+            proof = prove_world(world, launcher, functions, whole=whole)
             seconds = time.process_time() - start
             unconfirmed = refused(proof.certificates)
             again = time.process_time() - start - seconds

@@ -13,7 +13,7 @@ import torch
 from kgen.diagnostics import KgenError
 from kgen.families.attention import problem as attention
 from kgen.families.attention.problem.case import case_of
-from kgen.families.attention.problem.formats import STRANGE_IDS
+from kgen.families.formats import STRANGE_IDS
 from kgen.plan.build import build
 from kgen.prove.promises import promises
 from kgen.prove.replay.host import capture

@@ -14,8 +14,8 @@ import torch
 
 from kgen.families.attention import problem as attention
 from kgen.families.attention.problem.case import case_of
-from kgen.families.attention.problem.formats import NAN_BYTE, TORCH
 from kgen.families.attention.problem.layouts import lay_out
+from kgen.families.formats import NAN_BYTE, TORCH
 from kgen.plan.build import build
 from kgen.prove.replay.host import capture
 from kgen.prove.replay.run import run_grid

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import shutil
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -24,15 +25,13 @@ from kgen.sweep.rank import interleaved, rank
 from kgen.sweep.shapes import Shape, shapes
 from kgen.sweep.space import axes, candidates, current
 
+sys.path.insert(0, str(Path(__file__).parents[1] / "sweep"))
+
+from swept_specs import SPECS  # noqa: E402
+
 ATTENTION = "specs/attention/gqa8_fp8_page1.yaml"
 PAGED = "specs/attention/gqa8_bf16_page16.yaml"
 NORM = "specs/norm/rms_4096.yaml"
-SPECS = sorted(
-    str(path.relative_to(Path(__file__).parents[2]))
-    for path in Path(__file__).parents[2].glob("specs/*/*.yaml")
-    if " variant: " in path.read_text() or "extends: " in path.read_text()
-)
-"""All but those of fallbacks alone, of which nothing is swept."""
 
 
 @pytest.fixture

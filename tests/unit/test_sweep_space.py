@@ -21,14 +21,12 @@ from kgen.sweep.model import Candidate
 from kgen.sweep.space import Axes, axes, candidates, current
 from kgen.sweep.values import FEW, usual
 
+sys.path.insert(0, str(Path(__file__).parents[1] / "sweep"))
+
+from swept_specs import SPECS  # noqa: E402
+
 ATTENTION = "specs/attention/gqa8_fp8_page1.yaml"
 NORM = "specs/norm/rms_4096.yaml"
-SPECS = sorted(
-    str(path.relative_to(Path(__file__).parents[2]))
-    for path in Path(__file__).parents[2].glob("specs/*/*.yaml")
-    if " variant: " in path.read_text() or "extends: " in path.read_text()
-)
-"""All but those of fallbacks alone, of which nothing is swept."""
 
 
 @pytest.fixture

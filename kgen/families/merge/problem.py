@@ -15,11 +15,10 @@ from typing import Any
 import torch
 
 from kgen.families.cases import edges, expand, regime_of, unreached, values_of
-from kgen.families.memory import far_apart
+from kgen.families.formats import ROUNDOFF, TORCH
+from kgen.families.memory import far_apart, within
 from kgen.runner.case import Case, Expected, Work
 
-TORCH = {"bf16": torch.bfloat16, "fp16": torch.float16, "fp32": torch.float32}
-ROUNDOFF = {"bf16": 2.0**-8, "fp16": 2.0**-11, "fp32": 2.0**-24}
 MOST_ELEMENTS = {"interpret": 2**20, "gpu": 2**26}
 """Of a case that is there to reach a regime."""
 LAYOUTS = ("plain", "padded", "shifted", "far", "apart", "near", "one", "empty", "sinks")
@@ -132,10 +131,7 @@ def _lay_out(value: torch.Tensor, layout: str) -> torch.Tensor:
     if not extra:
         return value
     wide = [extent + 1 for extent in value.shape[:-1]] + [value.shape[-1] + extra]
-    whole = torch.full(wide, math.nan, dtype=value.dtype, device=value.device)
-    index = tuple(slice(0, extent) for extent in value.shape[:-1])
-    view = whole[(*index, slice(start, start + value.shape[-1]))]
-    return view.copy_(value)
+    return within(value, wide, start)
 
 
 # ---------------------------------------------------------------- reference

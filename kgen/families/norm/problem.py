@@ -16,11 +16,10 @@ import torch
 from kgen.expr import Binary, Call, Expr, Name, Number, Unary, parse
 from kgen.expr.functions import ROW_FUNCTIONS
 from kgen.families.cases import edges, expand, regime_of, unreached, values_of
-from kgen.families.memory import far_apart
+from kgen.families.formats import ROUNDOFF, TORCH
+from kgen.families.memory import far_apart, within
 from kgen.runner.case import Case, Expected, Work
 
-TORCH = {"bf16": torch.bfloat16, "fp16": torch.float16, "fp32": torch.float32}
-ROUNDOFF = {"bf16": 2.0**-8, "fp16": 2.0**-11, "fp32": 2.0**-24}
 MOST_ELEMENTS = {"interpret": 2**20, "gpu": 2**26}
 """Of a case that is there to reach a regime."""
 LAYOUTS = ("plain", "padded", "shifted", "far", "large", "tiny", "zero", "equal")
@@ -120,10 +119,7 @@ def _lay_out(x: torch.Tensor, layout: str, device: torch.device) -> torch.Tensor
     extra, start = {"padded": (16, 0), "shifted": (1, 1)}.get(layout, (0, 0))
     if not extra:
         return x.to(device)
-    wide = torch.full((x.shape[0], x.shape[1] + extra), math.nan, dtype=x.dtype, device=device)
-    view = wide[:, start : start + x.shape[1]]
-    view.copy_(x)
-    return view
+    return within(x.to(device), [x.shape[0], x.shape[1] + extra], start)
 
 
 def expected(

@@ -8,10 +8,10 @@ from typing import Any
 
 import torch
 
-from kgen.families.attention.problem.formats import TORCH, as_bytes
 from kgen.families.attention.problem.latents import keys_of, latent
 from kgen.families.attention.problem.pages import visible
 from kgen.families.attention.problem.shape import Shape
+from kgen.families.formats import TORCH, as_bytes
 
 BY_TOKEN = ("page", "slot", "h", "d")
 """The order of a cache's dimensions in which tokens are written and read here, and that of a problem that names none."""

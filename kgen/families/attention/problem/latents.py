@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from kgen.families.attention.problem.formats import as_bytes
+from kgen.families.formats import as_bytes
 
 
 def latent(problem: Mapping[str, Any]) -> bool:

@@ -6,9 +6,9 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from kgen.families.attention.problem.formats import TORCH
 from kgen.families.attention.problem.latents import latent
 from kgen.families.attention.problem.shape import Shape, shape_of
+from kgen.families.formats import TORCH
 from kgen.runner.case import Case, Work
 
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import torch
 
-from kgen.families.attention.problem.formats import STRANGE_IDS
 from kgen.families.attention.problem.latents import queries_of
 from kgen.families.attention.problem.shape import Shape
+from kgen.families.formats import STRANGE_IDS
 
 
 def drawn_pages(shape: Shape, generator: torch.Generator) -> torch.Tensor:

@@ -11,11 +11,11 @@ import torch
 
 from kgen.families.attention.problem.caches import BY_TOKEN, caches_by_token, dims
 from kgen.families.attention.problem.epilogue import applied
-from kgen.families.attention.problem.formats import ROUNDOFF, TORCH, as_bytes
 from kgen.families.attention.problem.latents import latent, queries_of
 from kgen.families.attention.problem.pages import given_pages
 from kgen.families.attention.problem.shape import Shape, shape_of
 from kgen.families.attention.problem.tree import seen_of_tree
+from kgen.families.formats import ROUNDOFF, TORCH, as_bytes
 from kgen.runner.case import Case, Expected
 
 

@@ -10,12 +10,12 @@ import torch
 
 from kgen.families.attention.problem.caches import JOINED, drawn_cache, order
 from kgen.families.attention.problem.epilogue import epilogue_inputs
-from kgen.families.attention.problem.formats import TORCH
 from kgen.families.attention.problem.latents import latent, parted
 from kgen.families.attention.problem.layouts import lay_out
 from kgen.families.attention.problem.pages import as_lists, drawn_pages, poisoned, visible
 from kgen.families.attention.problem.shape import Shape, shape_of
 from kgen.families.attention.problem.tree import drawn_trees
+from kgen.families.formats import TORCH
 from kgen.runner.case import Case
 
 K_SCALE, V_SCALE = 0.5, 2.0

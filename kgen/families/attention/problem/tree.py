@@ -8,9 +8,6 @@ import torch
 
 from kgen.families.attention.problem.shape import Shape
 
-BITS = {"int32": 32, "int64": 64}
-TORCH = {"int32": torch.int32, "int64": torch.int64}
-
 
 def drawn_trees(kind: str, shape: Shape, layout: str, generator: torch.Generator) -> torch.Tensor:
     """The masks of all rows; in the `extreme` layout of anything, whatever its order. Rows of nobody see all."""
@@ -29,16 +26,17 @@ def random_trees(
     Each token hangs on an earlier one of its request, or on none; with `anything` bits are random, so that a token may see
     later ones, or nothing. Bits of tokens that there are not are set at random too.
     """
-    found = []
+    dtype = getattr(torch, kind)
+    width, found = torch.iinfo(dtype).bits, []
     for count in counts:
         seen: list[int] = []
         for token in range(count):
             parent = _below(token + 1, generator) - 1
             own = _bits(count, generator) if anything else 1 << token
             seen.append(own | (seen[parent] if parent >= 0 and not anything else 0))
-        strange = [_bits(BITS[kind], generator) >> count << count for _ in seen]
-        found += [_signed(own | more, BITS[kind]) for own, more in zip(seen, strange)]
-    return torch.tensor(found, dtype=TORCH[kind])
+        strange = [_bits(width, generator) >> count << count for _ in seen]
+        found += [_signed(own | more, width) for own, more in zip(seen, strange)]
+    return torch.tensor(found, dtype=dtype)
 
 
 def _below(limit: int, generator: torch.Generator) -> int:
