@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
@@ -24,6 +25,8 @@ from kgen.spec import load
 
 ROOT = Path(__file__).parents[2]
 SPECS = sorted(str(path.relative_to(ROOT / "specs"))[:-5] for path in ROOT.glob("specs/*/*.yaml"))
+CLAIMS = 100
+"""So many of a file's claims are asked about, drawn with the same seed each time: each takes z3 up to half a second."""
 LEAST = 0.75
 """The share of all claims of a file that z3 at least agrees with; of products it often knows no answer."""
 
@@ -81,6 +84,7 @@ def test_no_proved_claim_is_contradicted_and_most_are_agreed_with(name, capsys):
         ("plan", of_plan(plan)),
         ("kernels", of_kernels(name, plan)),
     ):
+        claims = random.Random(name).sample(claims, min(CLAIMS, len(claims)))
         seen = opinions(claims)
         if seen[Answer.AGREES] < LEAST * len(claims):  # a file of few claims, many with products
             seen = opinions(claims, effort=10 * EFFORT)

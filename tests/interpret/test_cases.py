@@ -221,6 +221,15 @@ NEIGHBOURS = {
         "latents of all requests divided evenly",
     ),
     *("A54 2 tokens see each other causally", "A54 8 tokens see each other causally"),
+    *(f"A65 pages of {size}" for size in (1, 16, 48, 64, 128)),
+    *("A26 window 1", "A26 window 16", "A16 a group of 16"),
+    "A40 FP8 latents with one scale, several tokens, rows in tiles",
+    "A38 FP8 latents with a softcap and sinks, LSE to base 2",
+    "A17 latents of 80 columns and 48 rotary ones",
+    "A17 split latents of 80 columns and 48 rotary ones, stored at once",
+    *("A45 latents as bytes", "A36 states to base_e, tokens_first"),
+    "heads before tokens, a window and columns that are no power of two",
+    *("A45 bytes of e4m3", "G105 rows of other lengths", "G106 rows of 16384"),
 }
 
 
@@ -231,10 +240,14 @@ NEIGHBOURS = {
         for row in CASES
     ],
 )
-def test_it_comes_out_right(root: Path, tmp_path: Path, spec: str, overrides: list[str]):
+def test_it_comes_out_right(
+    root: Path, tmp_path: Path, preloaded: str, spec: str, overrides: list[str]
+):
     made = make(load(root / spec, ["workloads.bench=[]", *overrides]), Templates())
     assert not made.wrong, "\n".join(map(str, made.findings))
     write(files(made, tmp_path))
-    report = kgen.run.test_bundle(tmp_path, mode="interpret", seed=1, filter=" check", timeout=120)
+    report = kgen.run.test_bundle(
+        tmp_path, mode="interpret", seed=1, filter=" check", timeout=120, python=preloaded
+    )
     assert report.passed, "\n".join(map(str, report.diagnostics()))
     assert report.summary.counts["passed"] >= 1

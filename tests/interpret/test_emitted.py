@@ -27,8 +27,10 @@ SLOW = {one for one in BUNDLES if not one.startswith("generated/norm/")}
     "bundle",
     [pytest.param(one, marks=pytest.mark.full) if one in SLOW else one for one in BUNDLES],
 )
-def test_it_is_right_wherever_it_is_tried(bundle: str):
-    report = kgen.run.test_bundle(ROOT / bundle, mode="interpret", seed=1, timeout=120)
+def test_it_is_right_wherever_it_is_tried(bundle: str, preloaded: str):
+    report = kgen.run.test_bundle(
+        ROOT / bundle, mode="interpret", seed=1, timeout=120, python=preloaded
+    )
     assert report.passed, "\n".join(map(str, report.diagnostics()))
     manifest = json.loads((ROOT / bundle / "manifest.json").read_text())
     reached = {result.regime for result in report.results if result.regime}
@@ -71,7 +73,13 @@ QUICK = ("attention/gqa8_fp8_page1", "norm/rms_odd")
     [pytest.param(*one, marks=() if one[0] in QUICK else pytest.mark.full) for one in FAULTS],
 )
 def test_a_fault_planted_by_hand_is_found(
-    tmp_path: Path, spec: str, honest: str, planted: str, case: str, said: tuple[str, ...]
+    tmp_path: Path,
+    preloaded: str,
+    spec: str,
+    honest: str,
+    planted: str,
+    case: str,
+    said: tuple[str, ...],
 ):
     """The file is edited after rendering, as a person would; the test says which tensor, element and program."""
     write(files(make(load(ROOT / "specs" / f"{spec}.yaml"), Templates()), tmp_path))
@@ -79,7 +87,9 @@ def test_a_fault_planted_by_hand_is_found(
     text = source.read_text()
     assert honest in text
     source.write_text(text.replace(honest, planted))
-    report = kgen.run.test_bundle(tmp_path, mode="interpret", seed=1, filter=case, timeout=120)
+    report = kgen.run.test_bundle(
+        tmp_path, mode="interpret", seed=1, filter=case, timeout=120, python=preloaded
+    )
     assert not report.passed
     assert report.summary.edited
     found = "\n".join(map(str, report.diagnostics()))

@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+import sys
+
+import pytest
+
 import kgen.run
 from kgen.runner.results import Status
 
 RETURN = "return out"
+
+
+@pytest.fixture
+def preloaded() -> str:
+    """A usual Python: its processes are what is tested here."""
+    return sys.executable
 
 
 def only_if_ragged(statement: str) -> tuple[str, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+import kgen.run
 from kgen.runner.results import Status
 
 NAMES = ("vector_add", "row_softmax", "split_sum", "gather_rows")
@@ -32,19 +33,18 @@ def test_rows_far_apart_in_memory_are_addressed_with_an_annotated_int64(interpre
     assert interpret("gather_rows").results[1].name == "far"
 
 
-def test_a_seed_gives_the_same_inputs_whatever_else_runs(bundle):
-    import kgen.run
+def test_a_seed_gives_the_same_inputs_whatever_else_runs(bundle, preloaded):
+    def run(**how: object) -> kgen.run.Report:
+        return kgen.run.test_bundle(directory, mode="interpret", python=preloaded, **how)
 
     directory = bundle("row_softmax")
-    alone = kgen.run.test_bundle(directory, mode="interpret", seed=7, filter="padded")
-    together = kgen.run.test_bundle(directory, mode="interpret", seed=7)
-    other = kgen.run.test_bundle(directory, mode="interpret", seed=8, filter="padded")
+    alone = run(seed=7, filter="padded")
+    together = run(seed=7)
+    other = run(seed=8, filter="padded")
     assert alone.results[0].worst == together.results[1].worst != other.results[0].worst
 
 
 def test_a_filter_that_matches_nothing_does_not_pass(bundle):
-    import kgen.run
-
     report = kgen.run.test_bundle(bundle("vector_add"), mode="interpret", filter="nonesuch")
     assert not report.results
     assert not report.passed

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -94,22 +95,22 @@ def bundle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Pat
 
 
 @pytest.fixture
-def interpret(bundle: Callable[..., Path]) -> Callable[..., kgen.run.Report]:
-    """Tests a toy bundle in the interpreter."""
-    return _tester(bundle, "interpret")
+def interpret(bundle: Callable[..., Path], preloaded: str) -> Callable[..., kgen.run.Report]:
+    """Tests a toy bundle in the interpreter, in a process of the Python `preloaded`."""
+    return _tester(bundle, "interpret", preloaded)
 
 
 @pytest.fixture
 def on_gpu(bundle: Callable[..., Path]) -> Callable[..., kgen.run.Report]:
     """Tests a toy bundle on the GPU."""
-    return _tester(bundle, "gpu")
+    return _tester(bundle, "gpu", sys.executable)
 
 
-def _tester(bundle: Callable[..., Path], mode: str) -> Callable[..., kgen.run.Report]:
+def _tester(bundle: Callable[..., Path], mode: str, python: str) -> Callable[..., kgen.run.Report]:
     def run(
         name: str, *faults: tuple[str, str], timeout: float = 60, **manifest: object
     ) -> kgen.run.Report:
         directory = bundle(name, *faults, **manifest)
-        return kgen.run.test_bundle(directory, mode=mode, seed=1, timeout=timeout)
+        return kgen.run.test_bundle(directory, mode=mode, seed=1, timeout=timeout, python=python)
 
     return run
