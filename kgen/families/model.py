@@ -96,8 +96,9 @@ class ReadOnce:
     """Elements that a launcher's kernels read exactly once each, and nothing else of that tensor.
 
     `over` has indices with their bounds, the upper one excluded; each may use those before it. For each combination the
-    element with coordinates `at` is read; these are expressions over the indices and over `lookups`. In several
-    `passes`, each statement that reads the tensor may read all of it, like one for a mean and one for what is scaled.
+    element with coordinates `at` is read, if `where` holds of its lookups; these are expressions over the indices and
+    over `lookups`. In several `passes`, each statement that reads the tensor may read all of it, like one for a mean and
+    one for what is scaled.
     """
 
     tensor: str
@@ -105,6 +106,7 @@ class ReadOnce:
     at: tuple[str, ...]
     lookups: Mapping[str, Lookup] = field(default_factory=dict)
     passes: bool = False
+    where: str = "true"
 
 
 @dataclass(frozen=True)

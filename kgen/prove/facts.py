@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, Union
 
-from kgen.algebra import Formula, Poly, Space, Table
+from kgen.algebra import TRUE, Formula, Poly, Space, Table
 
 
 @dataclass(frozen=True)
@@ -124,10 +124,17 @@ class Part:
 
 @dataclass(frozen=True)
 class EntryOf:
-    """A coordinate that is read from a table, at a place that says something of indices."""
+    """A coordinate that is read from a table, at a place that says something of indices: the entry, its quotient by
+    `divisor`, or its remainder.
+
+    Of an element that is read, `used` holds of the entry.
+    """
 
     tensor: str
     at: tuple[Part, ...]
+    kind: Literal["whole", "quotient", "remainder"] = "whole"
+    divisor: Poly = Poly.of(1)
+    used: Callable[[Poly], Formula] = lambda entry: TRUE
 
 
 @dataclass(frozen=True)

@@ -54,10 +54,10 @@ class Layout(Model):
         "native",
         description="Whether the cache's tensors have the type of `dtypes.kv`, or hold its bytes.",
     )
-    table: Literal["block_table", "csr"] = Field(
+    table: Literal["block_table", "csr", "topk"] = Field(
         "block_table",
         description="[requests, pages of a request] page numbers; or those of all requests one behind the other,"
-        " with where each begins and how full its last page is.",
+        " with where each begins and how full its last page is; or for each query token the tokens that it sees.",
     )
 
     @property

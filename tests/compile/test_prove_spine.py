@@ -36,6 +36,7 @@ REST = (
     *("attention/gqa4_bf16_knobs", "attention/mla_h16_bf16_page64"),
     "attention/mla_h128_fp8_page1",
     "attention/mla_h24_bf16_page16_split",
+    *("attention/mla_sparse_h128_bf16", "attention/mla_sparse_h16_fp8"),
 )
 ALL = (*QUICK, *(pytest.param(name, marks=pytest.mark.full) for name in REST))
 

@@ -32,6 +32,10 @@ LATENT, LATENT_FP8 = (
     "specs/attention/mla_h128_fp8_page1.yaml",
 )
 LATENT_SPLIT = "specs/attention/mla_h24_bf16_page16_split.yaml"
+SPARSE, SPARSE_FP8 = (
+    "specs/attention/mla_sparse_h128_bf16.yaml",
+    "specs/attention/mla_sparse_h16_fp8.yaml",
+)
 # latents of 512 columns are tried by the file itself; 32 and 16 are divided in the same way
 FEW = ("axes.D={const: 32}", "axes.DR={const: 16}")
 GROUPS, NORM = "specs/attention/gqa7_bf16_page64.yaml", "specs/norm/rms_odd.yaml"
@@ -166,6 +170,17 @@ CASES = [
     ("latents in page lists, normalised and gated", LATENT_SPLIT, [*FEW, "layout.table=csr", "epilogue={norm: rms, gate: sigmoid}", "interface.args=[q_nope, q_pe, ckv_cache, kpe_cache, kv_indptr, kv_indices, kv_last_page_len, norm_weight, gate, window]", _check(_lengths(0, 65, 0, 16, 0))]),
     ("latents in a contiguous cache, heads before tokens", CONTIGUOUS, [*FEW, "axes.HK={const: 1}", "layout={cache: contiguous_hnd, kv: latent}", "scales.softmax=0.1", "interface.args=[q, kv_cache, seq_lens]", _check(_lengths(65, 0, 130, Q=1))]),
     ("latents of all requests divided evenly", EVEN, [*FEW, "layout={cache: paged_nhd, page_size: 1, kv: latent}", "scales={softmax: 0.1, k: per_tensor}", "interface.args=[q, kv_cache, block_table, seq_lens, k_scale, window]", _check(_lengths(500, 0, 130, Q=1))]),
+    ("A47, A48 top-k of which some name nothing, and all of one token", SPARSE_FP8, [*FEW, _check(_lengths(70, 33, 40, 64, Q=1), _lengths(40, 0, Q=4))]),
+    ("A49 a count that ends within a tile, and indices of NaN behind it", SPARSE_FP8, [*FEW, "regimes.decode.splits={min_chunk: 16, max: 16}", _check(*(_lengths(2048, n, Q=1) for n in (1, 63, 64, 65, 2047)))]),
+    ("A51 a count of none for several tokens", SPARSE_FP8, [*FEW, "axes.Q={values: [2]}", _check(_lengths(0, Q=2))]),
+    *[
+        (f"A52 top-k of {heads} query heads", SPARSE, [*FEW, f"axes.G={{const: {heads}}}", "regimes.tiles.tile={BLOCK_M: 16, BLOCK_N: 16}", _check(_lengths(70, 3, Q=1), _lengths(70, 4, Q=2))])
+        for heads in (8, 20, 40)
+    ],
+    *[(f"A65 top-k of tokens in pages of {size}", SPARSE, [*FEW, f"layout.page_size={size}", "axes.G={const: 16}", _check(_lengths(size, 100, Q=1))]) for size in (3, 48)],
+    ("A65 top-k of split latents in pages of 3", SPARSE, [*FEW, "layout.kv=latent_split", "layout.page_size=3", "axes.G={const: 16}", "interface.args=[q_nope, q_pe, ckv_cache, kpe_cache, indices, valid_topk]", _check(_lengths(70, 3, Q=1), _lengths(70, 4, Q=2))]),
+    ("A29, A38 top-k beside sinks, a softcap, a norm and a gate, stored at once", SPARSE_FP8, [*FEW, "masking.sinks=true", "masking.softcap=5.0", "epilogue={norm: rms, gate: silu}", "interface.args=[q, kv_cache, indices, valid_topk, k_scale, sinks, norm_weight, gate]", "regimes.decode.splits={max: 1, direct: true}", _check(_lengths(70, 0, 5, 9, Q=1), _lengths(40, 2, Q=4))]),
+    ("top-k in parts of a fixed size", SPARSE_FP8, [*FEW, "regimes.decode.splits={chunk: 64, max: 64}", _check(_lengths(300, 65, Q=1))]),
     *[
         (f"A36 states to {base}, {order}", "specs/merge/merge_h16_d512.yaml", [f"states={{order: {order}, lse: {base}}}", f"dtypes={{parts: {parts}, out: bf16}}", "axes.H={const: 3}", f"axes.D={{const: {columns}}}", _check("{T: 2, N: {sweep: [1, 2, 9]}}")])
         for base, order, parts, columns in (("base_2", "states_first", "fp32", 80), ("base_e", "tokens_first", "bf16", 64))
@@ -220,6 +235,14 @@ NEIGHBOURS = {
         "latents in a contiguous cache, heads before tokens",
         "latents of all requests divided evenly",
     ),
+    *(f"A52 top-k of {heads} query heads" for heads in (8, 20, 40)),
+    *(f"A65 top-k of tokens in pages of {size}" for size in (3, 48)),
+    "A47, A48 top-k of which some name nothing, and all of one token",
+    "A51 a count of none for several tokens",
+    "A29, A38 top-k beside sinks, a softcap, a norm and a gate, stored at once",
+    "A49 a count that ends within a tile, and indices of NaN behind it",
+    "top-k in parts of a fixed size",
+    "A65 top-k of split latents in pages of 3",
     *("A54 2 tokens see each other causally", "A54 8 tokens see each other causally"),
     *(f"A65 pages of {size}" for size in (1, 16, 48, 64, 128)),
     *("A26 window 1", "A26 window 16", "A16 a group of 16"),

@@ -10,7 +10,7 @@
 # devices h200; targets sm_90
 # written by kgen 0.1.0 from gqa40_bf16.yaml
 # spec 7a4bd3aba467c8d6bd29eb761e7f39ef97cf573d951cf4be783def3fe145f56f
-# templates dce0058b76672a02b83151ed594638b90a00f30c0e10cdd118799462a4c1a293
+# templates c4abdbb73590ecb3ac2a20b091e0ad3b7f690c72f893808a83414fe9b047deb1
 
 import torch
 import triton

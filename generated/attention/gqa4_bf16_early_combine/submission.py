@@ -10,7 +10,7 @@
 # devices h200; targets sm_90
 # written by kgen 0.1.0 from gqa4_bf16_early_combine.yaml
 # spec a9a588e3f643e8ed5133573406a1e81e4a6d702786418b832f26c57111d45c47
-# templates dce0058b76672a02b83151ed594638b90a00f30c0e10cdd118799462a4c1a293
+# templates c4abdbb73590ecb3ac2a20b091e0ad3b7f690c72f893808a83414fe9b047deb1
 
 import torch
 import triton

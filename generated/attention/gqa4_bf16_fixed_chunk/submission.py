@@ -10,7 +10,7 @@
 # devices h200; targets sm_90
 # written by kgen 0.1.0 from gqa4_bf16_fixed_chunk.yaml
 # spec 2e1e483e4466e4542ce2328567c0c1af16db7878fdde7795996075291ff2383d
-# templates dce0058b76672a02b83151ed594638b90a00f30c0e10cdd118799462a4c1a293
+# templates c4abdbb73590ecb3ac2a20b091e0ad3b7f690c72f893808a83414fe9b047deb1
 
 import torch
 import triton

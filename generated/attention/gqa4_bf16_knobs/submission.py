@@ -11,7 +11,7 @@
 # devices h200; targets sm_90
 # written by kgen 0.1.0 from gqa4_bf16_knobs.yaml
 # spec 12988e123602cd18bb403968a33383e7dc2fc39c056256ea2bf02781185eb37a
-# templates 1a58cd583ba66868f0768d655b6eace478c4bd93ccb81025745a58b45a184390
+# templates 7e6b71a15c92ee363b4df8270ca53efd3d48945e8130569e29ada45ac1701f0f
 
 import os
 

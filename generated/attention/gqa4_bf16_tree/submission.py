@@ -14,7 +14,7 @@
 # devices h200; targets sm_90
 # written by kgen 0.1.0 from gqa4_bf16_tree.yaml
 # spec 0adb622f5b41f23b9b07b6b0200ebea294b6dc31e0f337aee2d1de2dd00a0939
-# templates 1a58cd583ba66868f0768d655b6eace478c4bd93ccb81025745a58b45a184390
+# templates 7e6b71a15c92ee363b4df8270ca53efd3d48945e8130569e29ada45ac1701f0f
 
 import torch
 import triton

@@ -12,7 +12,7 @@
 # devices h200; targets sm_90
 # written by kgen 0.1.0 from gqa4_e4m3_interleaved_token_scales.yaml
 # spec ea22a498785c6c63e92fa520768c99ef50f850bb3b7a2a331c00ff091aaec0c5
-# templates 1a58cd583ba66868f0768d655b6eace478c4bd93ccb81025745a58b45a184390
+# templates 7e6b71a15c92ee363b4df8270ca53efd3d48945e8130569e29ada45ac1701f0f
 
 import torch
 import triton

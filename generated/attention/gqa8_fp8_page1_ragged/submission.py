@@ -14,7 +14,7 @@
 # devices h200; targets sm_90
 # written by kgen 0.1.0 from gqa8_fp8_page1_ragged.yaml
 # spec 442755424fea68a79c4d13a39cde1ea842d9b03b48e677b2dbb9652bf09bb89b
-# templates ba044b52f3864d4d4cfea229720e1dc0c98075af5de32504fb45e7bb6dfe3705
+# templates c25b6a59845242a668f830a1d5fd65ce6966e9ef367620fac6752ebe52b82012
 
 import torch
 import triton

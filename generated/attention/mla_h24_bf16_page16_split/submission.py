@@ -12,7 +12,7 @@
 # devices h200; targets sm_90
 # written by kgen 0.1.0 from mla_h24_bf16_page16_split.yaml
 # spec 3ec9706012b6286c953adb2b9011fd0e41a1f9e2e71916ddcd3384d0448db101
-# templates 1a58cd583ba66868f0768d655b6eace478c4bd93ccb81025745a58b45a184390
+# templates 7e6b71a15c92ee363b4df8270ca53efd3d48945e8130569e29ada45ac1701f0f
 
 import torch
 import triton

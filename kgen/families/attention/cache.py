@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from kgen.families.attention.latents import ROTARY, key_columns, split
-from kgen.families.attention.tables import kind, page_of_token
+from kgen.families.attention.tables import IS_A_TOKEN, kind, page_of_token, sparse
 from kgen.families.model import Dim, ReadOnce, Tensor
 
 if TYPE_CHECKING:
@@ -72,17 +72,21 @@ def scale_tensors(spec: Spec) -> tuple[Tensor, ...]:
 
 def reads(spec: Spec) -> tuple[ReadOnce, ...]:
     """What is read exactly once: all that is stored for the tokens that some query sees."""
-    over = {"b": ("0", "B"), "h": ("0", "HK"), "p": ("FIRST", "LIVE")}
+    own = {"t": ("0", "Q")} if sparse(spec) else {}
+    over = {"b": ("0", "B"), **own, "h": ("0", "HK"), "p": ("FIRST", "LIVE")}
     if split(spec):
         del over["h"]
     pages = page_of_token(spec)
     at = {"page": "page", "slot": "p % PAGE"} if spec.document.layout.paged else {"slot": "p"}
+    if sparse(spec):
+        at = {"page": "token // PAGE", "slot": "token % PAGE"}
     return tuple(
         ReadOnce(
             tensor.name,
             over | {dim.name: ("0", dim.extent) for dim in tensor.dims if dim.name in _PARTS},
             tuple(at.get(dim.name, dim.name) for dim in tensor.dims),
             pages,
+            where=IS_A_TOKEN if sparse(spec) else "true",
         )
         for tensor in (*cache_tensors(spec), *scale_tensors(spec))
         if len(tensor.dims) > 1
@@ -149,6 +153,6 @@ def departures(spec: Spec) -> Mapping[str, Any]:
         found["stored"] = stored(spec)
     if layout.kv != "separate":
         found["kv"] = layout.kv
-    if kind(spec) == "csr":
-        found["table"] = "csr"
+    if kind(spec) in ("csr", "topk"):
+        found["table"] = kind(spec)
     return found

@@ -30,9 +30,11 @@ from kgen.families.attention.latents import ROTARY, check_latents
 from kgen.families.attention.tables import (
     CAPACITY,
     TABLES,
+    check_sparse,
     kind,
     live,
     promised,
+    sparse,
     table_tensors,
     values,
 )
@@ -122,11 +124,14 @@ def _constants(spec: Spec) -> Mapping[str, tuple[Value, str]]:
         "HAS_WINDOW": (int(document.masking.window is not None), "a sliding window may be set"),
         "MANY_TOKENS": (int(not single), "a request may have more than one query token"),
         "RAGGED": (int(queries.ragged(spec)), "requests may differ in their query tokens"),
+        "SPARSE": (int(sparse(spec)), "each query token has tokens of its own that it sees"),
     }
     if document.masking.window is None:
         found["WINDOW"] = (None, "no sliding window")
     if not queries.ragged(spec):
         found["T"] = (None, "tokens are counted by request")
+    if not document.layout.paged:
+        found["PAGES"] = (None, "tokens lie side by side")
     if "DV" not in axes:
         found["DV"] = (None, "values are as wide as keys")
     if ROTARY not in axes:
@@ -188,7 +193,7 @@ def _check(spec: Spec) -> list[Diagnostic]:
                 )
             )
     found += [*_check_sizes(spec), *check_scores(spec), *check_tree(spec), *check_epilogue(spec)]
-    found += check_latents(spec)
+    found += [*check_latents(spec), *check_sparse(spec)]
     if operand(spec) == "bf16" and document.dtypes.kv == "fp16":
         found.append(
             spec.diagnostic(
@@ -227,7 +232,7 @@ def _check_sizes(spec: Spec) -> list[Diagnostic]:
     page = spec.document.layout.page_size
     found = []
     capacity = spec.axes["CAP"]
-    for value in (capacity.values or (capacity.const,)) if page else ():
+    for value in (capacity.values or (capacity.const,)) if page and not sparse(spec) else ():
         if value is not None and value % page:
             message = f"CAP is {value}, which is no multiple of the page size {page}"
             hint = "a table holds whole pages"
@@ -263,6 +268,7 @@ def _context(spec: Spec) -> Mapping[str, Any]:
         "kv": document.layout.kv,
         "latent": document.layout.latent,
         "table": kind(spec),
+        "sparse": sparse(spec),
         "PAGE": document.layout.page_size,
         "operand": TRITON[used],
         "operand_name": used,
@@ -344,6 +350,7 @@ FAMILY = Family(
         "HAS_WINDOW": "masking.window",
         "MANY_TOKENS": "axes.Q",
         "RAGGED": "layout.queries",
+        "SPARSE": "layout.table",
         "KV_BYTES": "dtypes.kv",
         "OUT_BYTES": "dtypes.out",
         "GATE_BYTES": "epilogue.gate",

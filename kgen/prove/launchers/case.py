@@ -189,11 +189,12 @@ class _Walk:
         return {name: tuple(map(self._repeat, along)) for name, along in declared.items()}
 
     def _repeat(self, declared: str) -> Repeat:
-        """`m`, or `m % N` with the value that N has in this case."""
+        """`m`, or `m % N` with the value that N has in this case; where that is none, `m`."""
         dim, _, count = declared.partition(" % ")
-        if count and not isinstance(self._case.constants.get(count), int):
+        neighbours = self._case.constants.get(count, count or None)
+        if not isinstance(neighbours, int | None):
             raise LauncherError(f"{count} is no constant here, and `repeats` has `{declared}`", 0)
-        return Repeat(dim, self._case.constants[count] if count else None)
+        return Repeat(dim, neighbours)
 
     def _argument(self, node: ast.expr) -> KernelArgument:
         match node:

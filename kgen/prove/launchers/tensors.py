@@ -154,15 +154,21 @@ class Tensors:
                 if _known(low, names, self._meanings) and _known(high, names, self._meanings)
             }
 
-        at = tuple(
-            (
-                EntryOf(claim.lookups[text].tensor, tuple(map(self._part, claim.lookups[text].at)))
-                if text in claim.lookups
-                else self._part(text)
-            )
-            for text in claim.at
-        )
+        at = tuple(self._coordinate(text, claim) for text in claim.at)
         return Reads(claim.tensor, tuple(claim.over), at, bounds, claim.passes)
+
+    def _coordinate(self, text: str, claim: ReadOnce) -> Part | EntryOf:
+        """A coordinate over the indices, or over one of the lookups: `page`, `token // PAGE` or `token % PAGE`."""
+        part = self._part(text)
+        if part.index not in claim.lookups:
+            return part
+        lookup = claim.lookups[part.index]
+
+        def used(entry: Poly) -> Formula:
+            return self._condition(claim.where, {part.index: entry})
+
+        at = tuple(map(self._part, lookup.at))
+        return EntryOf(lookup.tensor, at, part.kind, part.divisor, used)
 
     def _part(self, text: str) -> Part:
         """`p`, `p // PAGE` or `p % PAGE`, perhaps behind one of the family's values: `START + p // PAGE`."""

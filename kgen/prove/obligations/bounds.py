@@ -122,7 +122,7 @@ def _range(engine: Engine, dim: str, coordinate: Poly, extent: Poly) -> str:
 
 
 def _tables(engine: Engine, coordinate: Poly) -> set[str]:
-    """The tables whose entries are terms of a coordinate, perhaps chosen among others."""
+    """The tables whose entries are terms of a coordinate, perhaps chosen among others, if these are declared to be anything."""
     space = engine.space
     found: set[str] = set()
     waiting = [coordinate]
@@ -130,7 +130,9 @@ def _tables(engine: Engine, coordinate: Poly) -> set[str]:
         for variable in waiting.pop().variables:
             match space[variable].definition:
                 case TableEntry() as entry:
-                    found.add(entry.table.name)
+                    declared = entry.table.low.constant, entry.table.high.constant
+                    if declared != tuple(entry.table.storage):
+                        found.add(entry.table.name)
                 case Where() as chosen:
                     waiting += [chosen.then, chosen.otherwise]
     return found

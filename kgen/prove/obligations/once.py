@@ -21,12 +21,12 @@ from kgen.algebra import (
     lt,
 )
 from kgen.algebra.definitions import TableEntry
-from kgen.algebra.division import Remainder
 from kgen.prove.coordinates import coordinates
-from kgen.prove.facts import EntryOf, Part, Reads, Repeat, TensorFacts
+from kgen.prove.facts import Reads, Repeat, TensorFacts
 from kgen.prove.obligations.bounds import located, reached
 from kgen.prove.obligations.digits import Digits, NotDigits
 from kgen.prove.obligations.engine import Engine
+from kgen.prove.obligations.matching import Match, Used
 from kgen.prove.obligations.model import Obligation
 from kgen.prove.obligations.place import Place, demands_of
 from kgen.prove.obligations.ranges import neighbouring
@@ -52,6 +52,14 @@ class Index:
     high: Poly
 
 
+@dataclass(frozen=True)
+class Elements:
+    """The elements of an access, by their indices; where `used` has entries of tables, those of which it holds."""
+
+    indices: tuple[Index, ...]
+    used: tuple[Used, ...] = ()
+
+
 def written_once(
     engine: Engine, launcher: str, tensor: TensorFacts, found: Sequence[Place]
 ) -> Obligation:
@@ -64,11 +72,13 @@ def written_once(
             shown_by=WRITTEN_ONCE,
         )
 
-    def indices(place: Place) -> Iterator[Index]:
-        for name, poly, extent in zip(tensor.dims, _located(engine, place), tensor.extents):
-            yield Index(name, poly, Poly.of(0), extent)
+    def elements(place: Place) -> Elements:
+        coordinates = zip(tensor.dims, _located(engine, place), tensor.extents)
+        return Elements(
+            tuple(Index(name, poly, Poly.of(0), end) for name, poly, end in coordinates)
+        )
 
-    found = _decided(engine, launcher, says, _reachable(engine, found), indices, ())
+    found = _decided(engine, launcher, says, _reachable(engine, found), elements, ())
     return replace(found, shown_by=WRITTEN_ONCE)
 
 
@@ -175,22 +185,20 @@ def _read_once(engine: Engine, launcher: str, reads: Reads, found: Sequence[Plac
             shown_by=READ_WRONGLY,
         )
 
-    def indices(place: Place) -> Iterator[Index]:
-        solved = _Match(engine, place, reads).indices()
-        return _indices(solved, reads.bounds(solved), reads)
+    def elements(place: Place) -> Elements:
+        match = Match(engine, place, reads)
+        return _elements(match, reads.bounds(match.indices), reads)
 
     repeated = found[0].launch.repeats.get(reads.tensor, ())
-    decided = _decided(engine, launcher, says, found, indices, repeated)
+    decided = _decided(engine, launcher, says, found, elements, repeated)
     if decided.status is not Status.PROVED and len(found) > 1:
         decided = _in_ranges(engine, reads, found, repeated, decided)
     return replace(decided, shown_by=READ_WRONGLY)
 
 
-def _indices(
-    solved: Mapping[str, Poly], bounds: Mapping[str, tuple[Poly, Poly]], reads: Reads
-) -> Iterator[Index]:
-    for name in reads.indices:
-        yield Index(name, solved[name], *bounds[name])
+def _elements(match: Match, bounds: Mapping[str, tuple[Poly, Poly]], reads: Reads) -> Elements:
+    indices = tuple(Index(name, match.indices[name], *bounds[name]) for name in reads.indices)
+    return Elements(indices, tuple(match.used))
 
 
 def _in_ranges(
@@ -204,16 +212,17 @@ def _in_ranges(
     if {(place.number, place.access.kind) for place in found} != {(found[0].number, "load")}:
         return undecided
     try:
-        solved = [_Match(engine, place, reads).indices() for place in found]
+        matches = [Match(engine, place, reads) for place in found]
     except NotDigits:
         return undecided
+    solved = [match.indices for match in matches]
     divided = neighbouring(engine, found, solved, [reads.bounds(own) for own in solved])
     if divided is None:
         return undecided
     name, bounds = divided
-    for place, own, within in zip(found, solved, bounds):
+    for place, match, within in zip(found, matches, bounds):
         try:
-            one_to_one(engine, place, list(_indices(own, within, reads)), repeated)
+            one_to_one(engine, place, _elements(match, within, reads), repeated)
         except NotDigits as reason:
             told = f"of its range of {name}: {reason}"
             return replace(undecided, evidence=told, line=place.access.line)
@@ -236,14 +245,14 @@ def _decided(
     launcher: str,
     says: str,
     found: Sequence[Place],
-    indices: Callable[[Place], Iterable[Index]],
+    elements: Callable[[Place], Elements],
     repeated: Sequence[Repeat],
 ) -> Obligation:
     first = found[0]
     kernel, line, tensor = first.launch.function, first.access.line, first.access.tensor
     try:
         place = as_one(engine, found)
-        count = one_to_one(engine, place, list(indices(place)), repeated)
+        count = one_to_one(engine, place, elements(place), repeated)
     except NotDigits as reason:
         return Obligation(
             launcher, kernel, SUBJECT, says, Status.UNKNOWN, str(reason), line, tensor
@@ -252,12 +261,10 @@ def _decided(
     return Obligation(launcher, kernel, SUBJECT, says, Status.PROVED, evidence, line, tensor)
 
 
-def one_to_one(
-    engine: Engine, place: Place, indices: Sequence[Index], repeated: Sequence[Repeat]
-) -> int:
+def one_to_one(engine: Engine, place: Place, elements: Elements, repeated: Sequence[Repeat]) -> int:
     """Raises NotDigits with the reason where elements and variables are not shown to correspond."""
-    given = reached(place.access)
-    for index in indices:
+    given = (*reached(place.access), *(entry.loaded for entry in elements.used))
+    for index in elements.indices:
         goal = conjunction(ge(index.poly, index.low), lt(index.poly, index.high))
         if not engine.proves(goal, *given):
             shown = engine.text(index.poly)
@@ -268,11 +275,12 @@ def one_to_one(
     anew = {*whole(repeated), *_alone(engine, place, repeated)}
     demands = demands_of(engine, place, {*anew, *dropped})
     digits = Digits(engine, demands, given)
-    for index in indices:
-        digits.any(index.name, index.poly, index.low, index.high)
+    # first which of the neighbours it is, without which an index would not tell the program, nor what later ones go by
     for one in repeated:
         if one.dim not in anew:
             digits.each_of(place.programs[one.dim], one.count)
+    for index in elements.indices:
+        digits.any(index.name, index.poly, index.low, index.high)
     for variable in digits.missing:
         digits.only_zero(variable)
     digits.learn(place.steps)
@@ -285,6 +293,10 @@ def one_to_one(
         )
     for loop in place.access.loops:
         check_demand(engine, digits, loop.guard, "the loop may end before an element is reached")
+    for entry in elements.used:
+        # which entries are used is said of those that are loaded
+        check_demand(engine, digits, entry.loaded, "an entry may be left unread")
+        digits.facts.append(digits.at(entry.used))
     for condition in (*conjuncts(place.access.path), *conjuncts(place.access.mask)):
         if condition not in granted:
             check_demand(engine, digits, condition, "an element may be left out")
@@ -309,90 +321,3 @@ def _alone(engine: Engine, place: Place, repeated: Sequence[Repeat]) -> frozense
 def check_demand(engine: Engine, digits: Digits, condition: Formula, reason: str) -> None:
     if not digits.proves(digits.at(condition)):
         raise NotDigits(f"{reason}: {engine.text(condition)}")
-
-
-class _Match:
-    """The indices of a declared element, from the coordinates of an access."""
-
-    def __init__(self, engine: Engine, place: Place, reads: Reads):
-        self._engine, self._place, self._reads = engine, place, reads
-        self._whole: dict[str, Poly] = {}
-        self._quotients: dict[tuple[str, Poly], Poly] = {}
-        self._remainders: dict[tuple[str, Poly], Poly] = {}
-
-    def indices(self) -> dict[str, Poly]:
-        """Raises NotDigits where the access is no such element."""
-        for part, poly in zip(self._reads.at, _located(self._engine, self._place), strict=True):
-            if isinstance(part, EntryOf):
-                self._entry(part, poly)
-            else:
-                self._part(part, poly)
-        for key, quotient in self._quotients.items():
-            self._recombined(key, quotient)
-        if set(self._whole) != set(self._reads.indices):
-            missing = sorted(set(self._reads.indices) - set(self._whole))
-            raise NotDigits(f"the access does not tell {', '.join(missing)}")
-        return self._whole
-
-    def _part(self, part: Part, poly: Poly) -> None:
-        if part.first is not None:
-            poly = self._behind(part.first, poly)
-        key = (part.index, part.divisor)
-        if part.kind == "quotient":
-            self._quotients[key] = poly
-        elif part.kind == "remainder":
-            self._remainders[key] = poly
-        elif self._whole.setdefault(part.index, poly) != poly:
-            raise NotDigits(f"two coordinates disagree about {part.index}")
-
-    def _behind(self, part: EntryOf, poly: Poly) -> Poly:
-        """What is left of a coordinate behind an entry of the table."""
-        space = self._engine.space
-        for variable in space.concrete(poly).variables:
-            definition = space[variable].definition
-            if isinstance(definition, TableEntry) and definition.table.name == part.tensor:
-                entry = Poly.variable(variable)
-                self._entry(part, entry)
-                return space.concrete(poly) - entry
-        shown = self._engine.text(poly)
-        raise NotDigits(f"the coordinate {shown} begins with no entry of {part.tensor}")
-
-    def _entry(self, part: EntryOf, poly: Poly) -> None:
-        """The coordinate is an entry of the table, really loaded wherever it is used."""
-        engine, space = self._engine, self._engine.space
-        definition = space[min(poly.variables)].definition if len(poly.variables) == 1 else None
-        if not isinstance(definition, TableEntry) or poly != Poly.variable(*poly.variables):
-            raise NotDigits(f"the coordinate {engine.text(poly)} is no entry of {part.tensor}")
-        table = engine.world.tensors[part.tensor]
-        where = coordinates(space, definition.address, table)
-        if definition.table != table.contents.table or where is None:
-            raise NotDigits(f"the coordinate {engine.text(poly)} is no entry of {part.tensor}")
-        if not engine.proves(definition.mask, *reached(self._place.access)):
-            raise NotDigits(f"an entry of {part.tensor} may be used that its load masked off")
-        for inner, coordinate in zip(part.at, where, strict=True):
-            self._part(inner, coordinate)
-
-    def _recombined(self, key: tuple[str, Poly], quotient: Poly) -> None:
-        """`p // n` and `p % n`, the latter from 0 to n - 1, are p."""
-        index, divisor = key
-        remainder = self._remainders.get(key)
-        if remainder is None:
-            raise NotDigits(f"the access does not tell {index} % {self._engine.text(divisor)}")
-        within = conjunction(ge(remainder, 0), lt(remainder, divisor))
-        if not self._engine.proves(within, *reached(self._place.access)):
-            raise NotDigits(
-                f"{self._engine.text(remainder)} may be no remainder by {self._engine.text(divisor)}"
-            )
-        self._whole[index] = self._joined(divisor * quotient + remainder)
-
-    def _joined(self, poly: Poly) -> Poly:
-        """`b * (a // b) + a % b` as a, which it is where it is computed at all."""
-        space = self._engine.space
-        for variable in sorted(poly.variables, reverse=True):
-            definition = space[variable].definition
-            if isinstance(definition, Remainder) and poly.split(variable)[0].constant == 1:
-                natural = conjunction(ge(definition.dividend, 0), ge(definition.divisor, 1))
-                if self._engine.proves(natural, *reached(self._place.access)):
-                    value = definition.dividend - definition.divisor * definition.quotient
-                    poly = poly.substitute({variable: value})
-        return poly

@@ -91,6 +91,9 @@ def _division(remainder: bool, unsigned: bool, up: bool = False) -> Handler:
                 most = reader.space.interval(left.poly).high
                 if most is not None and reader.space.interval(poly).high is None:
                     reader.certain(le(poly, most))
+                groups = reader.groups(left.poly, right.poly)
+                if groups is not None:
+                    reader.certain(lt(poly, groups))
         return Integer(poly, operation.result_types[0].shape, left.bits, needs)
 
     return handler

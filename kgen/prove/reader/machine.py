@@ -115,6 +115,14 @@ class Reader:
             return Poly.of(0)
         return self.space.axis(f"{self.name}.{dim}", 0, extent - 1, Kind.PROGRAM)
 
+    def groups(self, program: Poly, size: Poly) -> Poly | None:
+        """How many groups of `size` neighbours a grid has along the dimension of a program id, where that is no number."""
+        for one, extent in zip(self.programs.values(), self.extents):
+            if one == program and len(size.terms) == 1:
+                groups, rest = extent.divide_by_term(size)
+                return groups if groups.variables and not rest.terms else None
+        return None
+
     def _arguments(self) -> Environment:
         """The kernel's parameters by name; they are matched by position, for TTIR may rename them."""
         found: Environment = {}

@@ -62,8 +62,11 @@ def attention_scene(
 
     The constant sizes are the problem's. Each request has pages of its own, in descending order;
     the cache has one more than they need. Where pages are one list, CAP bounds each request here,
-    and is in the call what the list, one entry longer than it need be, has room for.
+    and is in the call what the list, one entry longer than it need be, has room for. Where each
+    query token has indices of its own, they are CAP, and a length says how many of them count.
     """
+    if problem.get("table") == "topk":
+        return _sparse_scene(problem, axes, list(lengths), gap)
     sizes = {**_constants(problem), **axes}
     capacity, page, window = sizes["CAP"], _page(problem, sizes), sizes.get("WINDOW")
     given, tokens = list(lengths), _tokens(problem, sizes)
@@ -107,6 +110,42 @@ def attention_scene(
     return Scene(f"{_shown(axes)}, lengths {given}", axes, arguments, reads)
 
 
+def _sparse_scene(problem: Mapping[str, Any], axes: Axes, lengths: list[int], gap: int) -> Scene:
+    """Indices of which every third names no token. Those of a query token are its own, in descending order."""
+    sizes = {**_constants(problem), **axes}
+    count, page = sizes["CAP"], _page(problem, sizes)
+    tokens = sizes["B"] * sizes["Q"]
+    pages = -(-tokens * count // page) + 1
+    named = np.arange(tokens * count)[::-1].reshape(tokens, count).copy()
+    named[:, 1::3] = np.resize([-1, pages * page, 2**31 - 1, -(2**31)], named[:, 1::3].shape)
+    valid = np.repeat(lengths, sizes["Q"]) - np.tile(np.arange(sizes["Q"]), sizes["B"])
+    valid = np.clip(valid, -(2**31), 2**31 - 1)
+    caches = _caches(problem, sizes, pages)
+
+    def reads(instance: Instance) -> tuple[Reads, ...]:
+        # parts of one query token's indices are read together
+        per = (0, 1) if len(instance.launches) > 1 else (0, 1, 2)
+        sets = _Sets(named, valid, sizes["Q"], instance.launches[0].grid)
+        return tuple(
+            Reads(name, 0, per, sets.elements(cache, pages), sets.name(name, cache))
+            for name, cache in caches.items()
+        )
+
+    integers = _sets(sizes, gap, entries(named), entries(valid))
+    arguments = _attention_arguments(problem, sizes, pages, gap, integers, entries([0]))
+    axes = {name: sizes[name] for name in axes}
+    return Scene(f"{_shown(axes)}, lengths {lengths}", axes, arguments, reads)
+
+
+def _sets(sizes: Axes, gap: int, named: Contents, valid: Contents) -> dict[str, HostTensor]:
+    """The indices of all query tokens, and how many of each count."""
+    tokens = (sizes["B"], sizes["Q"])
+    return {
+        "indices": _tensor("indices", "int32", (*tokens, sizes["CAP"]), "btn", gap, named),
+        "valid_topk": _tensor("valid_topk", "int32", tokens, "bt", gap, valid),
+    }
+
+
 def _last(length: int, pages: int, page: int) -> int:
     """What the last of a request's pages is said to hold: anything where there is none."""
     return length - (pages - 1) * page if pages else length or 2**31 - 1
@@ -143,7 +182,7 @@ def attention_corners(
 ) -> Scene:
     """A call too large to run whole: requests of one length that share their pages."""
     sizes = {**_constants(problem), **axes}
-    pages = sizes["CAP"] // problem["page"] if problem["page"] else sizes["B"]
+    pages = -(-sizes["CAP"] // problem["page"]) if problem["page"] else sizes["B"]
     sizes["T"] = min(sizes["B"], _MOST_TOKENS)
 
     def table(elements: np.ndarray) -> np.ndarray:
@@ -164,6 +203,9 @@ def attention_corners(
             same(_last(length, count, page)),
         )
         sizes["CAP"] = 2 * count * page
+    elif problem.get("table") == "topk":
+        tokens = pages * problem["page"]
+        integers = _sets(sizes, gap, lambda elements: tokens - 1 - elements % tokens, same(length))
     else:
         width = sizes["CAP"] // _page(problem, sizes)
         integers = _block_table(sizes, width, gap, table, same(length))
@@ -320,6 +362,50 @@ class _Keys:
             return f"{where}, no key of {_which(requests)},"
 
         return describe
+
+
+class _Sets:
+    """The tokens that query tokens see, as elements of the cache: those that their indices name, as far as these count."""
+
+    def __init__(self, named: np.ndarray, valid: np.ndarray, queries: int, grid: tuple[int, ...]):
+        self._named, self._valid, self._queries, self._grid = named, valid, queries, grid
+
+    def elements(
+        self, cache: dict[str, int], pages: int
+    ) -> Callable[[tuple[int, ...]], np.ndarray]:
+        """The elements that the programs of a group read."""
+
+        def expected(group: tuple[int, ...]) -> np.ndarray:
+            row = self._row(group)
+            own = self._named[row, : max(self._valid[row], 0)]
+            own = own[(own >= 0) & (own < pages * cache["slot"])][:, None]
+            at = {
+                "page": own // cache["slot"],
+                "slot": own % cache["slot"],
+                "h": np.array(0),
+                "d": np.arange(cache["d"]),
+            }
+            places = np.broadcast_arrays(*(at[name] for name in cache))
+            return np.ravel_multi_index(places, tuple(cache.values())).reshape(-1)
+
+        return expected
+
+    def name(self, tensor: str, cache: dict[str, int]) -> Callable[[tuple[int, ...], int], str]:
+        """How people call an element: by the query token for which it is read."""
+
+        def describe(group: tuple[int, ...], element: int) -> str:
+            request, token = divmod(self._row(group), self._queries)
+            places = np.unravel_index(element, tuple(cache.values()))
+            where = ", ".join(f"{name}={int(place)}" for name, place in zip(cache, places))
+            return f"{tensor}[{where}], for query token {token} of request {request},"
+
+        return describe
+
+    def _row(self, group: tuple[int, ...]) -> int:
+        """The query token of a group, which is among the programs of one grid dimension, or of one with its tiles."""
+        if self._grid[0] == len(self._named):
+            return group[0]
+        return group[0] * self._queries + group[2] // (self._grid[2] // self._queries)
 
 
 def _which(requests: Iterable[int]) -> str:

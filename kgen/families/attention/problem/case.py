@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from kgen.families.attention.problem.shape import ragged
+from kgen.families.attention.problem.shape import ragged, sparse
 from kgen.families.cases import regime_of, values_of
 from kgen.runner.case import Case
 
@@ -25,7 +25,8 @@ def case_of(
 ) -> Case:
     """A case whose table is just wide enough for its longest request and for `keys`, in a cache with one page to spare.
 
-    A contiguous cache has some slots to spare in each request, a list of all requests' pages one entry. Of ragged queries
+    A contiguous cache has some slots to spare in each request, a list of all requests' pages one entry. Indices of a query
+    token name some of twice as many tokens. Of ragged queries
     the first request has all that it may have, the next one, one, and a third none, unless `counts` says otherwise. Behind
     them are rows of nobody, up to `total` of all, and some in the padded layout.
     """
@@ -33,12 +34,13 @@ def case_of(
     capacity = _capacity(problem, max([*lengths, keys, 1]))
     axes: dict[str, int | None] = {"B": requests, "Q": q, "CAP": capacity}
     if page:
-        axes["PAGES"] = requests * (capacity // page) + 1
+        spread = 2 if sparse(problem) else 1
+        axes["PAGES"] = spread * requests * -(-capacity // page) + 1
     if "WINDOW" in problem["axes"]:
         axes["WINDOW"] = window
     if layout == "overlong":
         lengths = [capacity + 5, *([-3] * (requests - 1))]
-    if "table" in problem:
+    if problem.get("table") == "csr":
         axes |= _listed_sizes(lengths, keys, capacity, page)
     runtime, own = {"S": list(lengths)}, ""
     if ragged(problem):
@@ -52,7 +54,9 @@ def case_of(
 
 
 def _capacity(problem: Mapping[str, Any], most: int) -> int:
-    """What a request of `most` tokens is given room for."""
+    """What a request of `most` tokens is given room for, or a query token of so many indices."""
+    if sparse(problem):
+        return most
     page = problem["page"]
     return -(-most // page) * page if page else min(most + SPARE_SLOTS, most_keys(problem))
 

@@ -8,20 +8,28 @@ from typing import Any
 
 from kgen.families.attention.problem.latents import latent
 from kgen.families.attention.problem.shape import Shape, shape_of
+from kgen.families.attention.problem.topk import names_a_token
 from kgen.families.formats import TORCH
 from kgen.runner.case import Case, Work
 
 
 def work(problem: Mapping[str, Any], case: Case) -> Work:
-    """q, a gate, the live keys and values, their table entries and lengths read once, out and lse written once.
+    """q, a gate, the live keys and values, their table entries and lengths read once, out and lse written once; where each
+    query token has keys of its own, these for each of them.
 
     A row's operations are those of its two products with the keys that it sees.
     """
     shape = shape_of(problem, case)
-    pairs = sum(len(shape.keys(request, token)) for request, token in shape.each_token())
+    pairs = sum(_keys(shape, request, token) for request, token in shape.each_token())
     columns = shape.columns + shape.value_columns
     operations = 2 * pairs * shape.heads * shape.group * columns
     return Work(_of_rows(problem, shape) + _of_keys(problem, shape), operations)
+
+
+def _keys(shape: Shape, request: int, token: int) -> int:
+    """How many keys a query token sees."""
+    own = shape.keys(request, token)
+    return int(names_a_token(shape, request, token)[: len(own)].sum()) if shape.sparse else len(own)
 
 
 def _of_rows(problem: Mapping[str, Any], shape: Shape) -> int:
@@ -40,6 +48,10 @@ def _of_keys(problem: Mapping[str, Any], shape: Shape) -> int:
     scales = 4 * list(problem["scales"].values()).count("per_token")
     columns = shape.columns + (0 if latent(problem) else shape.value_columns)
     token = columns * _sizes(problem)["kv"] + scales
+    if shape.sparse:
+        of_tokens = list(shape.each_token())
+        named = sum(_keys(shape, *one) for one in of_tokens)
+        return named * token + 4 * sum(1 + len(shape.keys(*one)) for one in of_tokens)
     moved = 4 * (2 * shape.requests + 1 if shape.listed else shape.requests)
     for request in range(shape.requests):
         live, first = shape.live(request), shape.first(request)

@@ -1,20 +1,25 @@
-"""Which pages a request has, how a call is told, and which slots of them some row sees."""
+"""Which tokens a request has, how a call is told, and which of them some row sees."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import torch
 
 from kgen.families.attention.problem.latents import queries_of
 from kgen.families.attention.problem.shape import Shape
+from kgen.families.attention.problem.topk import counts, drawn_sets, tokens_seen
 from kgen.families.formats import STRANGE_IDS
 
 
 def drawn_pages(shape: Shape, generator: torch.Generator) -> torch.Tensor:
-    """Pages of each request, all distinct and in random order; page 0 belongs to nobody, if they are listed."""
+    """Pages of each request, all distinct and in random order; page 0 belongs to nobody, if they are listed. Of a sparse
+    call, the indices of all query tokens.
+    """
+    if shape.sparse:
+        return drawn_sets(shape, generator)
     if not shape.paged:
         return _own_pages(shape, generator.device)
     ids = torch.randperm(shape.pages - 1, generator=generator, device=generator.device)
@@ -34,9 +39,22 @@ def _own_pages(shape: Shape, device: torch.device) -> torch.Tensor:
 
 def visible(shape: Shape, table: torch.Tensor) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
     """For each request, the pages and slots of the keys that some row of it sees."""
+    if shape.sparse:
+        yield from tokens_seen(shape, table)
+        return
     for request in range(shape.requests):
         keys = torch.arange(shape.first(request), shape.live(request), device=table.device)
         yield table[request, keys // shape.page].long(), keys % shape.page
+
+
+def as_told(shape: Shape, table: torch.Tensor) -> dict[str, torch.Tensor]:
+    """The integer tensors of a call, by name."""
+    if shape.sparse:
+        return {"indices": table, "valid_topk": counts(shape)}
+    given = poisoned(shape, table)
+    lengths = torch.tensor(shape.lengths, dtype=torch.int32)
+    found = {"block_table": given, "seq_lens": lengths}
+    return found | (as_lists(shape, given) if shape.listed else {})
 
 
 def poisoned(shape: Shape, table: torch.Tensor) -> torch.Tensor:
@@ -69,8 +87,26 @@ def as_lists(shape: Shape, table: torch.Tensor) -> dict[str, torch.Tensor]:
     }
 
 
-def given_pages(shape: Shape, arguments: Mapping[str, Any]) -> list[torch.Tensor]:
-    """The pages of each request, as a call says."""
+Places = Callable[[int, int, torch.Tensor], tuple[torch.Tensor, torch.Tensor]]
+"""Of a request, a query token of it and keys: their pages and slots."""
+
+
+def given_places(shape: Shape, arguments: Mapping[str, Any]) -> Places:
+    """Where keys are, as a call says."""
+    if shape.sparse:
+        indices = arguments["indices"].long()
+
+        def named(request: int, token: int, keys: torch.Tensor) -> tuple[torch.Tensor, ...]:
+            tokens = indices[request, token, keys]
+            return tokens // shape.page, tokens % shape.page
+
+        return named
+    pages = _given_pages(shape, arguments)
+    return lambda request, token, keys: (pages[request][keys // shape.page], keys % shape.page)
+
+
+def _given_pages(shape: Shape, arguments: Mapping[str, Any]) -> list[torch.Tensor]:
+    """The pages of each request."""
     if shape.listed:
         starts = arguments["kv_indptr"].tolist()
         listed = arguments["kv_indices"].long()

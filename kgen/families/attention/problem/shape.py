@@ -16,7 +16,8 @@ class Shape:
     """The sizes of one case; `window` is None where every earlier key is visible.
 
     A `paged` cache has pages that a table lists; in another each request has one page. With `listed`, the pages of all
-    requests are one list of `capacity` tokens. `counts` are the query tokens of each request where they are ragged, all
+    requests are one list of `capacity` tokens; a `sparse` call has indices of tokens for each query token, `capacity` of
+    them. `counts` are the query tokens of each request where they are ragged, all
     side by side among `total`; else it has `queries` of them, in a row of its own.
     """
 
@@ -31,6 +32,7 @@ class Shape:
     pages: int
     paged: bool
     listed: bool
+    sparse: bool
     window: int | None
     lengths: tuple[int, ...]
     counts: tuple[int, ...] | None = None
@@ -71,6 +73,10 @@ class Shape:
             left -= found[-1]
         return tuple(found)
 
+    def entries(self, request: int, token: int) -> int:
+        """How many indices of a query token count: of each later one of its request, one fewer."""
+        return min(max(self.lengths[request] - token, 0), self.capacity)
+
     def first(self, request: int) -> int:
         """The oldest key that some row of the request sees."""
         if self.window is None:
@@ -78,7 +84,11 @@ class Shape:
         return max(self.live(request) - self.tokens(request) + 1 - self.window, 0)
 
     def keys(self, request: int, token: int) -> range:
-        """The keys that a query token sees: up to its own, which is the last for the last token, within its window."""
+        """The keys that a query token sees: up to its own, which is the last for the last token, within its window. Of a
+        sparse call, the indices that count, of which it sees those that name a token.
+        """
+        if self.sparse:
+            return range(self.entries(request, token))
         end = self.live(request) - self.tokens(request) + token + 1
         return range(0 if self.window is None else max(end - self.window, 0), end)
 
@@ -97,7 +107,8 @@ def shape_of(problem: Mapping[str, Any], case: Case) -> Shape:
         capacity=axes["CAP"],
         pages=axes["PAGES"] if problem["page"] else axes["B"],
         paged=problem["page"] is not None,
-        listed="table" in problem,
+        listed=problem.get("table") == "csr",
+        sparse=sparse(problem),
         window=axes.get("WINDOW"),
         lengths=tuple(case.runtime["S"]),
         counts=tuple(case.runtime["N"]) if ragged(problem) else None,
@@ -107,3 +118,7 @@ def shape_of(problem: Mapping[str, Any], case: Case) -> Shape:
 
 def ragged(problem: Mapping[str, Any]) -> bool:
     return problem.get("queries") == "ragged"
+
+
+def sparse(problem: Mapping[str, Any]) -> bool:
+    return problem.get("table") == "topk"

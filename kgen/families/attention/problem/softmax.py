@@ -12,8 +12,9 @@ import torch
 from kgen.families.attention.problem.caches import BY_TOKEN, caches_by_token, dims
 from kgen.families.attention.problem.epilogue import applied
 from kgen.families.attention.problem.latents import latent, queries_of
-from kgen.families.attention.problem.pages import given_pages
+from kgen.families.attention.problem.pages import given_places
 from kgen.families.attention.problem.shape import Shape, shape_of
+from kgen.families.attention.problem.topk import seen_of_set
 from kgen.families.attention.problem.tree import seen_of_tree
 from kgen.families.formats import ROUNDOFF, TORCH, as_bytes
 from kgen.runner.case import Case, Expected
@@ -81,7 +82,7 @@ def _attend(problem: Mapping[str, Any], shape: Shape, arguments: Mapping[str, An
     """Every row; those without keys hold 0 and what their sink leaves."""
     q = queries_of(arguments).double()
     caches = caches_by_token(problem, arguments)
-    pages = given_pages(shape, arguments)
+    places = given_places(shape, arguments)
     sink, _ = sinks = _sink_of_rows(arguments)
     out = q.new_zeros((*q.shape[:-1], shape.value_columns))
     lse = torch.full(q.shape[:-1], -math.inf, dtype=torch.float64, device=q.device)
@@ -93,7 +94,7 @@ def _attend(problem: Mapping[str, Any], shape: Shape, arguments: Mapping[str, An
         if not len(keys):
             continue
         keys = torch.tensor(keys, device=q.device)
-        at = pages[request][keys // shape.page], keys % shape.page
+        at = places(request, token, keys)
         k, v = (_of_heads(problem, shape, cache, at) for cache in caches)
         k_scale, v_scale = (
             _scale_of_rows(problem, side, shape, arguments, *at) for side in ("k", "v")
@@ -107,6 +108,9 @@ def _attend(problem: Mapping[str, Any], shape: Shape, arguments: Mapping[str, An
 
 def _seen(shape: Shape, arguments: Mapping[str, Any], request: int, token: int) -> Sequence[int]:
     """The keys that a row sees."""
+    if shape.sparse:
+        indices = arguments["indices"][request, token]
+        return seen_of_set(shape, indices, shape.entries(request, token))
     if "tree_mask" not in arguments:
         return shape.keys(request, token)
     mask = int(arguments["tree_mask"][shape.row(request, token)])

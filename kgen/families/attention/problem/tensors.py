@@ -12,7 +12,7 @@ from kgen.families.attention.problem.caches import JOINED, drawn_cache, order
 from kgen.families.attention.problem.epilogue import epilogue_inputs
 from kgen.families.attention.problem.latents import latent, parted
 from kgen.families.attention.problem.layouts import lay_out
-from kgen.families.attention.problem.pages import as_lists, drawn_pages, poisoned, visible
+from kgen.families.attention.problem.pages import as_told, drawn_pages, visible
 from kgen.families.attention.problem.shape import Shape, shape_of
 from kgen.families.attention.problem.tree import drawn_trees
 from kgen.families.formats import TORCH
@@ -32,9 +32,7 @@ def inputs(
     found: dict[str, torch.Tensor | int | None] = {
         "q": _queries(shape, dtypes["q"], case.layout, generator),
         **_drawn_caches(problem, shape, table, generator),
-        "block_table": poisoned(shape, table),
-        "seq_lens": torch.tensor(shape.lengths, dtype=torch.int32),
-        **(as_lists(shape, poisoned(shape, table)) if shape.listed else {}),
+        **as_told(shape, table),
         "cu_q": _offsets(shape, case.layout),
         "k_scale": K_SCALE * _scale(problem, "k", shape, table, generator),
         "v_scale": _largest_scale(problem, case.layout)
