@@ -1,9 +1,10 @@
 """Attention over a cache: tensors, axes, and what a variant may cover.
 
 Sizes: B requests, Q query tokens of each, HK KV heads of G query heads, head dimension D (DV of values and outputs,
-where the spec has that axis; DR more of queries and keys over latents), PAGES pages of PAGE tokens in a paged cache, CAP tokens at most in a request, S live tokens
-of a request (read on the GPU), the last Q of which are the query tokens themselves. WINDOW keys, the token's own
-included, are visible where a window is set. Of ragged queries there are T, and Q at most for a request.
+where the spec has that axis; DR more of queries and keys over latents), PAGES pages of PAGE tokens in a paged cache, CAP
+tokens at most in a request, S live tokens of a request (read on the GPU), the last Q of which are the query tokens
+themselves; of top-k, CAP indices of a query token, of which S count. WINDOW keys, the token's own included, are visible
+where a window is set. Of ragged queries there are T, and Q at most for a request.
 """
 
 from __future__ import annotations
@@ -310,9 +311,9 @@ def _problem(spec: Spec) -> Mapping[str, Any]:
 
 
 def _accesses(spec: Spec) -> Accesses:
-    """Lengths may be anything; page ids are promised for pages that hold a live token.
+    """Lengths may be anything; page ids are promised for pages that hold a live token, and nothing of indices of top-k.
 
-    Of a request with LIVE tokens, keys and values of positions FIRST to LIVE - 1 are read: those that some query sees,
+    Of a request with LIVE tokens, or a query token with LIVE indices, keys and values of positions FIRST to LIVE - 1 are read: those that some query sees,
     none where there is no query.
     """
     first = Chosen("max(LIVE - TOKENS + 1 - WINDOW, 0)", when="WINDOW != none")
