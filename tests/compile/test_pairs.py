@@ -15,8 +15,12 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "proving"))
 
 import pairs as table  # noqa: E402
 
-# pages that no tile divides, and a tile of rows over one row: both were not wholly proved once
-KINDS = ("pages of 3 & group of 1",)
+# pages that no tile divides, and a tile of rows over one row: both were not wholly proved once. A window over a tree
+# compiled only where a tile has as many keys as a mask has bits
+KINDS = (
+    "pages of 3 & group of 1",
+    pytest.param("tree of draft tokens & window of 20", marks=pytest.mark.full),
+)
 
 
 def _rows(names: Iterable[str]) -> list[table.Row]:

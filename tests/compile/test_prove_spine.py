@@ -34,7 +34,7 @@ REST = (
     *("attention/gqa4_e4m3_interleaved_token_scales", "attention/gqa4_bf16_csr"),
     *("attention/gqa8_fp8_page1_ragged", "attention/gqa4_bf16_ragged_even"),
     *("attention/gqa4_bf16_knobs", "attention/mla_h16_bf16_page64"),
-    "attention/mla_h128_fp8_page1",
+    *("attention/mla_h128_fp8_page1", "attention/gqa4_e4m3_joint"),
     "attention/mla_h24_bf16_page16_split",
     *("attention/mla_sparse_h128_bf16", "attention/mla_sparse_h16_fp8"),
 )

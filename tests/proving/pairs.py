@@ -25,9 +25,10 @@ import yaml
 
 from kgen.algebra import Status as Verdict
 from kgen.cli.bundle import files, write
-from kgen.diagnostics import KgenError
+from kgen.diagnostics import Diagnostic, KgenError
 from kgen.make import Made, make
 from kgen.plan.build import build
+from kgen.plan.check import check
 from kgen.plan.model import Plan
 from kgen.plan.templates import Templates
 from kgen.prove.check import prove
@@ -134,9 +135,9 @@ class Row:
 
 
 def refusal(pair: Sequence[Feature]) -> str:
-    """Why the pair is refused; nothing if it is not."""
+    """Why the pair is refused, in its plan or by what is proved of it; nothing if it is not."""
     planned = _planned(pair)
-    return planned if isinstance(planned, str) else ""
+    return planned if isinstance(planned, str) else _told(check(planned).findings)
 
 
 def _planned(pair: Sequence[Feature]) -> str | Plan:
@@ -152,6 +153,10 @@ def _first(error: KgenError) -> str:
     return f"{first.code}: {first.message}"
 
 
+def _told(findings: Iterable[Diagnostic]) -> str:
+    return "; ".join(f"{one.code}: {one.message}" for one in findings)[:SHOWN]
+
+
 def row(pair: Sequence[Feature], known: Row | None = None) -> Row:
     """Plans, renders, proves and tests a pair; only the first two where `known` is about the same file."""
     name, plan = name_of(pair), _planned(pair)
@@ -165,8 +170,7 @@ def row(pair: Sequence[Feature], known: Row | None = None) -> Row:
     except KgenError as error:
         return Row(name, wrong=_first(error)[:SHOWN])
     if made.wrong:
-        told = "; ".join(f"{one.code}: {one.message}" for one in made.findings)
-        return Row(name, refused=told[:SHOWN])
+        return Row(name, refused=_told(made.findings))
     proved, left = _proved(plan, made)
     with tempfile.TemporaryDirectory() as folder:
         write(files(made, Path(folder)))

@@ -89,6 +89,12 @@ def test_the_emitted_file_looks_at_the_bits(root: Path, bits):
     assert f'check_range("Q", Q, 1, {bits})' in text
 
 
+def test_bits_and_keys_have_names_of_their_own(root: Path):
+    # Triton refuses a name whose shape changes in a loop, and a tile seldom has as many keys as a mask has bits
+    text = render(build(load(root / TREE))).text
+    assert "o_u = tl.arange(0, 32)" in text and "o_j = tl.arange" not in text
+
+
 def test_a_spec_without_a_tree_has_no_trace_of_one(root: Path):
     made = render(build(load(root / "specs/attention/gqa4_bf16_hnd.yaml")))
     assert "tree" not in made.text and "tree" not in made.manifest["problem"]

@@ -83,8 +83,11 @@ def attention_scene(
 
     def reads(instance: Instance) -> tuple[Reads, ...]:
         number = next(n for n, one in enumerate(instance.launches) if _touches(one, caches))
-        tiles = instance.launches[number].grid[1] // sizes["HK"]
-        keys = {name: _Keys(table, live, oldest, cache, tiles) for name, cache in caches.items()}
+        joint = _joint(instance.launches[number])
+        tiles = max(1, joint * instance.launches[number].grid[1] // sizes["HK"])
+        keys = {
+            name: _Keys(table, live, oldest, cache, tiles, joint) for name, cache in caches.items()
+        }
         if number > 0:
             # a launch before it divides the keys of all requests: the programs of a head read these
             return tuple(
@@ -319,21 +322,22 @@ class _Keys:
         oldest: list[int],
         cache: dict[str, int],
         tiles: int,
+        joint: int,
     ):
         self._table, self._live, self._oldest, self._cache = table, live, oldest, cache
-        self._tiles = tiles
+        self._tiles, self._joint = tiles, joint
 
     def elements(self, group: tuple[int, ...]) -> np.ndarray:
-        """The elements that the programs of (request, head and tile of rows, ...) read."""
-        request, head = group[0], group[1] // self._tiles
+        """The elements that the programs of (request, heads and tile of rows, ...) read."""
+        request, first = group[0], group[1] // self._tiles * self._joint
         page = self._cache["slot"]
-        keys = np.arange(self._oldest[request], self._live[request])[:, None]
+        keys = np.arange(self._oldest[request], self._live[request])[:, None, None]
         at = {
             "page": self._table[request, keys // page],
             "b": np.array(request),
             "slot": keys % page,
-            "h": np.array(head),
-            "half": np.arange(2)[:, None, None],
+            "h": np.arange(first, first + self._joint)[:, None],
+            "half": np.arange(2)[:, None, None, None],
             "d": np.arange(self._cache.get("d", 1)),
         }
         places = np.broadcast_arrays(*(at[name] for name in self._cache))
@@ -411,6 +415,13 @@ class _Sets:
 def _which(requests: Iterable[int]) -> str:
     one, *others = requests
     return "any request" if others else f"request {one}"
+
+
+def _joint(launch: Launch) -> int:
+    """How many KV heads each program serves: as many as its kernel has HEADS."""
+    heads = launch.arguments.get("HEADS", 1)
+    assert isinstance(heads, int)
+    return heads
 
 
 def _touches(launch: Launch, tensors: Iterable[str]) -> bool:
