@@ -21,7 +21,7 @@
 # devices h200; targets sm_90
 # written by kgen 0.1.0 from broad_paged_split_k.yaml
 # spec e0981f181e7858b85c8ff1e8e0e85942d6a14cd927f0dcaf9c40947e9cd0b297
-# templates 7e6b71a15c92ee363b4df8270ca53efd3d48945e8130569e29ada45ac1701f0f
+# templates ff7a305881f692efa8617c751fbad8bb2cc1cf4ac4a8d7fb94e98efa561baf17
 
 import torch
 import triton

@@ -10,7 +10,7 @@
 # devices h200; targets sm_90
 # written by kgen 0.1.0 from gqa4_bf16_fixed_chunk.yaml
 # spec 2e1e483e4466e4542ce2328567c0c1af16db7878fdde7795996075291ff2383d
-# templates c4abdbb73590ecb3ac2a20b091e0ad3b7f690c72f893808a83414fe9b047deb1
+# templates bdf8a06ae8ec063ceffdf5d4bc33bdef0dd6fcf7860a3c3a93cc1a715d6817a6
 
 import torch
 import triton

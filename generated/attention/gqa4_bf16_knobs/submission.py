@@ -11,7 +11,7 @@
 # devices h200; targets sm_90
 # written by kgen 0.1.0 from gqa4_bf16_knobs.yaml
 # spec 12988e123602cd18bb403968a33383e7dc2fc39c056256ea2bf02781185eb37a
-# templates 7e6b71a15c92ee363b4df8270ca53efd3d48945e8130569e29ada45ac1701f0f
+# templates ff7a305881f692efa8617c751fbad8bb2cc1cf4ac4a8d7fb94e98efa561baf17
 
 import os
 

@@ -14,7 +14,7 @@
 # devices h200; targets sm_90
 # written by kgen 0.1.0 from gqa4_bf16_tree.yaml
 # spec 0adb622f5b41f23b9b07b6b0200ebea294b6dc31e0f337aee2d1de2dd00a0939
-# templates 7e6b71a15c92ee363b4df8270ca53efd3d48945e8130569e29ada45ac1701f0f
+# templates ff7a305881f692efa8617c751fbad8bb2cc1cf4ac4a8d7fb94e98efa561baf17
 
 import torch
 import triton
@@ -347,8 +347,8 @@ def direct_window_kernel(
     # bit j says that a row sees draft token j
     b_bits = tl.load(p_tree_mask + i_b * stride_tree_mask_b + o_t)
     # a row stands behind the draft tokens that it sees, of which it is one itself
-    o_j = tl.arange(0, 32)
-    b_seen = tl.where(o_j[None, :] < Q, (b_bits[:, None] >> o_j[None, :]) & 1, 0)
+    o_u = tl.arange(0, 32)
+    b_seen = tl.where(o_u[None, :] < Q, (b_bits[:, None] >> o_u[None, :]) & 1, 0)
     b_depth = tl.maximum(tl.sum(b_seen, 1).to(tl.int32), 1) - 1
 
     b_m = tl.full((BLOCK_M,), float("-inf"), tl.float32)
@@ -495,8 +495,8 @@ def split_window_kernel(
     # bit j says that a row sees draft token j
     b_bits = tl.load(p_tree_mask + i_b * stride_tree_mask_b + o_t)
     # a row stands behind the draft tokens that it sees, of which it is one itself
-    o_j = tl.arange(0, 32)
-    b_seen = tl.where(o_j[None, :] < Q, (b_bits[:, None] >> o_j[None, :]) & 1, 0)
+    o_u = tl.arange(0, 32)
+    b_seen = tl.where(o_u[None, :] < Q, (b_bits[:, None] >> o_u[None, :]) & 1, 0)
     b_depth = tl.maximum(tl.sum(b_seen, 1).to(tl.int32), 1) - 1
 
     b_m = tl.full((BLOCK_M,), float("-inf"), tl.float32)
@@ -722,8 +722,8 @@ def attend_kernel(
     # bit j says that a row sees draft token j
     b_bits = tl.load(p_tree_mask + i_b * stride_tree_mask_b + o_t, mask=m_m, other=0)
     # a row stands behind the draft tokens that it sees, of which it is one itself
-    o_j = tl.arange(0, 32)
-    b_seen = tl.where(o_j[None, :] < Q, (b_bits[:, None] >> o_j[None, :]) & 1, 0)
+    o_u = tl.arange(0, 32)
+    b_seen = tl.where(o_u[None, :] < Q, (b_bits[:, None] >> o_u[None, :]) & 1, 0)
     b_depth = tl.maximum(tl.sum(b_seen, 1).to(tl.int32), 1) - 1
 
     b_m = tl.full((BLOCK_M,), float("-inf"), tl.float32)

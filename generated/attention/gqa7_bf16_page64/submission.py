@@ -14,7 +14,7 @@
 # devices h200; targets sm_90, sm_80
 # written by kgen 0.1.0 from gqa7_bf16_page64.yaml
 # spec 0450c55a4857b2011fc9648c9fb06f50558e4535cdbbed02a8d86fc33a7777d4
-# templates 7e6b71a15c92ee363b4df8270ca53efd3d48945e8130569e29ada45ac1701f0f
+# templates ff7a305881f692efa8617c751fbad8bb2cc1cf4ac4a8d7fb94e98efa561baf17
 
 import torch
 import triton

@@ -13,7 +13,7 @@
 # devices h200; targets sm_90
 # written by kgen 0.1.0 from gqa8_fp8_page1.yaml
 # spec 54c3d77a200344abec0c9bebeb0631cdadf7442579a2fd06235aa44470134909
-# templates 7e6b71a15c92ee363b4df8270ca53efd3d48945e8130569e29ada45ac1701f0f
+# templates ff7a305881f692efa8617c751fbad8bb2cc1cf4ac4a8d7fb94e98efa561baf17
 
 import torch
 import triton

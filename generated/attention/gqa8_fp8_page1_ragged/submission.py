@@ -14,7 +14,7 @@
 # devices h200; targets sm_90
 # written by kgen 0.1.0 from gqa8_fp8_page1_ragged.yaml
 # spec 442755424fea68a79c4d13a39cde1ea842d9b03b48e677b2dbb9652bf09bb89b
-# templates c25b6a59845242a668f830a1d5fd65ce6966e9ef367620fac6752ebe52b82012
+# templates 363ace29c2d094583eb9ddfc84ff36e23ab95dd661491dc6138e9aa260ca2417
 
 import torch
 import triton

@@ -13,7 +13,7 @@
 # devices h200; targets sm_90
 # written by kgen 0.1.0 from gqa8_fp8_page64.yaml
 # spec 26ef1dfd8df160ba37101cee3a19bfd0cad95dd93a8ead6b57132d4897061dd3
-# templates 7e6b71a15c92ee363b4df8270ca53efd3d48945e8130569e29ada45ac1701f0f
+# templates ff7a305881f692efa8617c751fbad8bb2cc1cf4ac4a8d7fb94e98efa561baf17
 
 import torch
 import triton

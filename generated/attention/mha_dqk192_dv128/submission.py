@@ -12,7 +12,7 @@
 # devices h200; targets sm_90
 # written by kgen 0.1.0 from mha_dqk192_dv128.yaml
 # spec caccf2e1e77b088e4fd34ba5c974b1bbed864d17d58b00431c5464fadc216b9e
-# templates 7e6b71a15c92ee363b4df8270ca53efd3d48945e8130569e29ada45ac1701f0f
+# templates ff7a305881f692efa8617c751fbad8bb2cc1cf4ac4a8d7fb94e98efa561baf17
 
 import torch
 import triton

@@ -14,7 +14,7 @@
 # devices h200; targets sm_90
 # written by kgen 0.1.0 from mla_h16_bf16_page64.yaml
 # spec c95f03d4bd5b19b5f04895fb6e8745105f0a7e3f7c94947e8860b15af668c3ae
-# templates 7e6b71a15c92ee363b4df8270ca53efd3d48945e8130569e29ada45ac1701f0f
+# templates ff7a305881f692efa8617c751fbad8bb2cc1cf4ac4a8d7fb94e98efa561baf17
 
 import torch
 import triton

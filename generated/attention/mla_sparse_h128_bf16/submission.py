@@ -12,7 +12,7 @@
 # devices h200; targets sm_90
 # written by kgen 0.1.0 from mla_sparse_h128_bf16.yaml
 # spec 9f5bf2c818803567eb905a9a806a91e15dacfd9e26246105d8a51f5982c06623
-# templates 7e6b71a15c92ee363b4df8270ca53efd3d48945e8130569e29ada45ac1701f0f
+# templates ff7a305881f692efa8617c751fbad8bb2cc1cf4ac4a8d7fb94e98efa561baf17
 
 import torch
 import triton

@@ -11,7 +11,7 @@
 # devices h200; targets sm_90
 # written by kgen 0.1.0 from mla_sparse_h16_fp8.yaml
 # spec 3166f7267c4056177a48ac0cd575786a5524232e4e0ca4b674a83bc7a5023de3
-# templates 7e6b71a15c92ee363b4df8270ca53efd3d48945e8130569e29ada45ac1701f0f
+# templates ff7a305881f692efa8617c751fbad8bb2cc1cf4ac4a8d7fb94e98efa561baf17
 
 import torch
 import triton

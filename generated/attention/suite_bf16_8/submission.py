@@ -14,7 +14,7 @@
 # devices h200; targets sm_90
 # written by kgen 0.1.0 from suite_bf16_8.yaml
 # spec dbbeb31d6d54624a8e661b06e55d410c2bf185acf02bbcbc9d6e81ca55dbc641
-# templates 7e6b71a15c92ee363b4df8270ca53efd3d48945e8130569e29ada45ac1701f0f
+# templates ff7a305881f692efa8617c751fbad8bb2cc1cf4ac4a8d7fb94e98efa561baf17
 
 import torch
 import triton

@@ -18,7 +18,7 @@
 # devices h200; targets sm_90
 # written by kgen 0.1.0 from suite_fp8_1.yaml
 # spec 0418fe3bad1c6251dc6ed1e9360fe97f3c78f515295b5df1b81e5c1c46f4886d
-# templates 7e6b71a15c92ee363b4df8270ca53efd3d48945e8130569e29ada45ac1701f0f
+# templates ff7a305881f692efa8617c751fbad8bb2cc1cf4ac4a8d7fb94e98efa561baf17
 
 import torch
 import triton

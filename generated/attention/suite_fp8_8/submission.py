@@ -14,7 +14,7 @@
 # devices h200; targets sm_90
 # written by kgen 0.1.0 from suite_fp8_8.yaml
 # spec 20ca49ecfeeae9e53be83d08afd126ed2eaaceec157bb46f02b4de9aa5953174
-# templates 7e6b71a15c92ee363b4df8270ca53efd3d48945e8130569e29ada45ac1701f0f
+# templates ff7a305881f692efa8617c751fbad8bb2cc1cf4ac4a8d7fb94e98efa561baf17
 
 import torch
 import triton

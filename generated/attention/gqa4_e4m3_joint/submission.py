@@ -1,0 +1,986 @@
+# gqa4_e4m3_joint
+#
+# Decode and verification over an FP8 cache with one token per page, where four KV heads of a token
+# are loaded together.
+#
+# regime  when       kernel
+# decode  Q == 1     split_k
+#     HEADS=4, BLOCK_N=32, WAVES=2, MIN_CHUNK=256, MAX_SPLITS=64, NUM_WARPS=4, NUM_STAGES=3, COMBINE_BLOCK_S=64
+# verify  Q == 4     split_k
+#     HEADS=4, BLOCK_N=32, WAVES=2, MIN_CHUNK=256, MAX_SPLITS=32, DIRECT=True, NUM_WARPS=4, NUM_STAGES=3, COMBINE_BLOCK_S=32
+# rest    otherwise  generic
+#     BLOCK_M=16, BLOCK_N=32, NUM_WARPS=4, NUM_STAGES=2
+#
+# devices h200; targets sm_90
+# written by kgen 0.1.0 from gqa4_e4m3_joint.yaml
+# spec f20fd3e44bcd9a117bc3010abd942d79d874f312d35b965b55560c8484c95de8
+# templates ff7a305881f692efa8617c751fbad8bb2cc1cf4ac4a8d7fb94e98efa561baf17
+
+import torch
+import triton
+import triton.language as tl
+
+HK = 8  # KV heads on this rank
+G = 4  # query heads per KV head
+D = 64  # head dimension
+PAGE = 1  # tokens of a page
+SM_SCALE_LOG2 = 0.18033688011112042  # softmax scale times log2 e
+SMS = 132  # multiprocessors of h200
+
+
+def ceil_div(a, b):
+    """a / b, rounded up."""
+    return -(-a // b)
+
+
+def check_tensor(name, tensor, dtype, rank, device):
+    if tensor.dtype != dtype:
+        raise TypeError(f"{name} is {tensor.dtype}; this file was made for {dtype}")
+    if tensor.device != device:
+        raise ValueError(f"{name} is on {tensor.device}, other arguments are on {device}")
+    if rank == 0 and tensor.numel() != 1:
+        raise ValueError(f"{name} has {tensor.numel()} elements, not one")
+    if rank and tensor.dim() != rank:
+        raise ValueError(f"{name} has {tensor.dim()} dimensions, not {rank}")
+    if rank and tensor.shape[-1] > 1 and tensor.stride(-1) != 1:
+        raise ValueError(f"{name} has stride {tensor.stride(-1)} in its last dimension, not 1")
+
+
+def check_shape(name, tensor, shape):
+    if tuple(tensor.shape) != shape:
+        raise ValueError(f"{name} has shape {tuple(tensor.shape)}, not {shape}")
+
+
+def check_range(name, value, low, high):
+    if not low <= value <= high:
+        raise ValueError(f"{name} is {value}; this file serves {low} to {high}")
+
+
+def is_aligned(*tensors):
+    """Whether every base is a multiple of 16 bytes and every stride but the last of 16 elements."""
+    return all(
+        tensor.data_ptr() % 16 == 0 and all(stride % 16 == 0 for stride in tensor.stride()[:-1])
+        for tensor in tensors
+    )
+
+
+@triton.jit(
+    do_not_specialize=[
+        "p_block_table",
+        "p_seq_lens",
+        "p_k_scale",
+        "stride_block_table_b",
+        "CAP",
+        "SPLITS",
+    ]
+)
+def split_kernel(
+    p_q,
+    p_k,
+    p_v,
+    p_block_table,
+    p_seq_lens,
+    p_k_scale,
+    p_partial_out,
+    p_partial_max,
+    p_partial_sum,
+    stride_q_b: tl.int64,
+    stride_q_h: tl.int64,
+    stride_k_page: tl.int64,
+    stride_k_h: tl.int64,
+    stride_v_page: tl.int64,
+    stride_v_h: tl.int64,
+    stride_block_table_b: tl.int64,
+    CAP: tl.int32,
+    SPLITS: tl.int32,
+    G: tl.constexpr,
+    HK: tl.constexpr,
+    D: tl.constexpr,
+    SM_SCALE_LOG2: tl.constexpr,
+    ROWS: tl.constexpr,
+    HEADS: tl.constexpr,
+    BLOCK_ROWS: tl.constexpr,
+    BLOCK_M: tl.constexpr,
+    BLOCK_N: tl.constexpr,
+    BLOCK_D: tl.constexpr,
+):
+    i_b, i_j, i_s = tl.program_id(0), tl.program_id(1), tl.program_id(2)
+
+    # a row is a query token and a head of the group, so that one tile of keys serves them all
+    # the rows of HEADS groups come one behind the other; one load has what a token holds for all of them
+    o_a = tl.arange(0, BLOCK_ROWS)
+    i_h, o_m = i_j * HEADS + o_a // BLOCK_M, o_a % BLOCK_M
+    o_h = i_j * HEADS + tl.arange(0, HEADS)
+    m_m = o_m < ROWS
+    o_d = tl.arange(0, BLOCK_D)
+
+    # a length beyond the table or below 0 must not lead outside of it
+    b_len = tl.minimum(tl.maximum(tl.load(p_seq_lens + i_b), 0), CAP)
+
+    # parts are whole turns of the loop, counted from the first key that is read
+    b_chunk = tl.cdiv(tl.cdiv(b_len, SPLITS), BLOCK_N) * BLOCK_N
+    b_lo = i_s * b_chunk
+    b_hi = tl.minimum(b_lo + b_chunk, b_len)
+
+    b_q = tl.load(
+        p_q + i_b * stride_q_b + (i_h * G + o_m)[:, None] * stride_q_h + o_d[None, :],
+        mask=m_m[:, None],
+        other=0.0,
+    )
+    # fp16 holds every value of the cache exactly; a power of two per row brings q into its range
+    b_top = tl.max(tl.abs(b_q.to(tl.float32)), 1).to(tl.int32, bitcast=True) & 0x7F800000
+    b_top = tl.maximum(b_top, 0x00800000).to(tl.float32, bitcast=True)
+    b_q = (b_q.to(tl.float32) / b_top[:, None]).to(tl.float16)
+    b_scale = (b_top * SM_SCALE_LOG2 * tl.load(p_k_scale + i_h))[:, None]
+    b_q = tl.reshape(b_q, (HEADS, BLOCK_M, BLOCK_D))
+
+    b_m = tl.full((BLOCK_ROWS,), float("-inf"), tl.float32)
+    b_l = tl.zeros((BLOCK_ROWS,), tl.float32)
+    b_acc = tl.zeros((BLOCK_ROWS, BLOCK_D), tl.float32)
+
+    o_n = b_lo + tl.arange(0, BLOCK_N)
+    b_page = tl.load(p_block_table + i_b * stride_block_table_b + o_n, mask=o_n < b_hi, other=0)
+    for i_n in tl.range(b_lo, b_hi, BLOCK_N):
+        o_n = i_n + tl.arange(0, BLOCK_N)
+        m_n = o_n < b_hi
+        b_k = tl.load(
+            p_k
+            + b_page[:, None, None] * stride_k_page
+            + o_h[None, :, None] * stride_k_h
+            + o_d[None, None, :],
+            mask=m_n[:, None, None],
+            other=0.0,
+        )
+        b_v = tl.load(
+            p_v
+            + b_page[:, None, None] * stride_v_page
+            + o_h[None, :, None] * stride_v_h
+            + o_d[None, None, :],
+            mask=m_n[:, None, None],
+            other=0.0,
+        )
+        # ids of the next turn: looked up in their own turn, they would hold back its loads
+        b_page = tl.load(
+            p_block_table + i_b * stride_block_table_b + o_n + BLOCK_N,
+            mask=o_n + BLOCK_N < b_hi,
+            other=0,
+        )
+        m_s = m_n[None, :]
+        b_s = tl.reshape(
+            tl.dot(b_q, tl.permute(b_k.to(tl.float16), (1, 2, 0))), (BLOCK_ROWS, BLOCK_N)
+        )
+        b_s = tl.where(m_s, b_s * b_scale, float("-inf"))
+        b_m_new = tl.maximum(b_m, tl.max(b_s, 1))
+        # a row that has seen no key yet has no maximum: any finite one keeps -inf - -inf out
+        b_ref = tl.where(b_m_new == float("-inf"), 0.0, b_m_new)
+        b_p = tl.exp2(b_s - b_ref[:, None])
+        b_alpha = tl.exp2(b_m - b_ref)
+        b_l = b_l * b_alpha + tl.sum(b_p, 1)
+        b_p = tl.reshape(b_p.to(tl.float16), (HEADS, BLOCK_M, BLOCK_N))
+        b_acc = tl.reshape(b_acc * b_alpha[:, None], (HEADS, BLOCK_M, BLOCK_D))
+        b_acc = tl.dot(b_p, tl.permute(b_v.to(tl.float16), (1, 0, 2)), b_acc)
+        b_acc = tl.reshape(b_acc, (BLOCK_ROWS, BLOCK_D))
+        b_m = b_m_new
+
+    # a part without keys stores nothing: the combine reads only those that have some
+    if b_lo < b_hi:
+        o_p = ((i_b * HK + i_h) * SPLITS + i_s) * ROWS + o_m
+        tl.store(
+            p_partial_out + o_p[:, None] * D + o_d[None, :],
+            b_acc,
+            mask=m_m[:, None],
+        )
+        tl.store(p_partial_max + o_p, b_m, mask=m_m)
+        tl.store(p_partial_sum + o_p, b_l, mask=m_m)
+
+
+@triton.jit(do_not_specialize=["p_seq_lens", "p_v_scale", "CAP", "SPLITS"])
+def combine_kernel(
+    p_partial_out,
+    p_partial_max,
+    p_partial_sum,
+    p_seq_lens,
+    p_v_scale,
+    p_out,
+    stride_out_b: tl.int64,
+    stride_out_h: tl.int64,
+    CAP: tl.int32,
+    SPLITS: tl.int32,
+    G: tl.constexpr,
+    HK: tl.constexpr,
+    D: tl.constexpr,
+    ROWS: tl.constexpr,
+    BLOCK_N: tl.constexpr,
+    BLOCK_D: tl.constexpr,
+    BLOCK_S: tl.constexpr,
+):
+    i_b, i_h, i_m = tl.program_id(0), tl.program_id(1), tl.program_id(2)
+    o_d = tl.arange(0, BLOCK_D)
+
+    # a length beyond the table or below 0 must not lead outside of it
+    b_len = tl.minimum(tl.maximum(tl.load(p_seq_lens + i_b), 0), CAP)
+
+    # parts are whole turns of the loop, counted from the first key that is read
+    b_chunk = tl.cdiv(tl.cdiv(b_len, SPLITS), BLOCK_N) * BLOCK_N
+    b_parts = tl.cdiv(b_len, tl.maximum(b_chunk, BLOCK_N))
+
+    # one tile holds every part that there can be
+    o_s = tl.arange(0, BLOCK_S)
+    m_s = o_s < b_parts
+    o_p = ((i_b * HK + i_h) * SPLITS + o_s) * ROWS + i_m
+    b_part_max = tl.load(p_partial_max + o_p, mask=m_s, other=float("-inf"))
+    b_part_sum = tl.load(p_partial_sum + o_p, mask=m_s, other=0.0)
+    b_part = tl.load(
+        p_partial_out + o_p[:, None] * D + o_d[None, :],
+        mask=m_s[:, None],
+        other=0.0,
+    )
+    b_m = tl.max(b_part_max, 0)
+    # a row may see no key at all: any finite maximum keeps -inf - -inf out
+    b_ref = tl.where(b_m == float("-inf"), 0.0, b_m)
+    b_w = tl.exp2(b_part_max - b_ref)
+    b_l = tl.sum(b_w * b_part_sum, 0)
+    b_acc = tl.sum(b_w[:, None] * b_part, 0)
+
+    # no key at all: the sum is 0 and so is the output
+    b_out = b_acc / tl.where(b_l > 0, b_l, 1.0) * tl.load(p_v_scale + i_h)
+    tl.store(
+        p_out + i_b * stride_out_b + (i_h * G + i_m) * stride_out_h + o_d,
+        b_out.to(p_out.dtype.element_ty),
+    )
+
+
+@triton.jit(
+    do_not_specialize=[
+        "p_block_table",
+        "p_seq_lens",
+        "p_k_scale",
+        "p_v_scale",
+        "stride_block_table_b",
+        "CAP",
+    ]
+)
+def direct_verify_full_kernel(
+    p_q,
+    p_k,
+    p_v,
+    p_block_table,
+    p_seq_lens,
+    p_k_scale,
+    p_v_scale,
+    p_out,
+    stride_q_b: tl.int64,
+    stride_q_t: tl.int64,
+    stride_q_h: tl.int64,
+    stride_k_page: tl.int64,
+    stride_k_h: tl.int64,
+    stride_v_page: tl.int64,
+    stride_v_h: tl.int64,
+    stride_block_table_b: tl.int64,
+    stride_out_b: tl.int64,
+    stride_out_t: tl.int64,
+    stride_out_h: tl.int64,
+    CAP: tl.int32,
+    Q: tl.constexpr,
+    G: tl.constexpr,
+    SM_SCALE_LOG2: tl.constexpr,
+    HEADS: tl.constexpr,
+    BLOCK_ROWS: tl.constexpr,
+    BLOCK_M: tl.constexpr,
+    BLOCK_N: tl.constexpr,
+    BLOCK_D: tl.constexpr,
+):
+    i_b, i_j = tl.program_id(0), tl.program_id(1)
+
+    # a row is a query token and a head of the group, so that one tile of keys serves them all
+    # the rows of HEADS groups come one behind the other; one load has what a token holds for all of them
+    o_a = tl.arange(0, BLOCK_ROWS)
+    i_h, o_m = i_j * HEADS + o_a // BLOCK_M, o_a % BLOCK_M
+    o_h = i_j * HEADS + tl.arange(0, HEADS)
+    o_t = o_m // G
+    o_d = tl.arange(0, BLOCK_D)
+
+    # a length beyond the table or below 0 must not lead outside of it
+    b_len = tl.minimum(tl.maximum(tl.load(p_seq_lens + i_b), 0), CAP)
+
+    b_q = tl.load(
+        p_q
+        + i_b * stride_q_b
+        + o_t[:, None] * stride_q_t
+        + (i_h * G + o_m % G)[:, None] * stride_q_h
+        + o_d[None, :],
+    )
+    # fp16 holds every value of the cache exactly; a power of two per row brings q into its range
+    b_top = tl.max(tl.abs(b_q.to(tl.float32)), 1).to(tl.int32, bitcast=True) & 0x7F800000
+    b_top = tl.maximum(b_top, 0x00800000).to(tl.float32, bitcast=True)
+    b_q = (b_q.to(tl.float32) / b_top[:, None]).to(tl.float16)
+    b_scale = (b_top * SM_SCALE_LOG2 * tl.load(p_k_scale + i_h))[:, None]
+    b_q = tl.reshape(b_q, (HEADS, BLOCK_M, BLOCK_D))
+
+    b_m = tl.full((BLOCK_ROWS,), float("-inf"), tl.float32)
+    b_l = tl.zeros((BLOCK_ROWS,), tl.float32)
+    b_acc = tl.zeros((BLOCK_ROWS, BLOCK_D), tl.float32)
+
+    o_n = tl.arange(0, BLOCK_N)
+    b_page = tl.load(p_block_table + i_b * stride_block_table_b + o_n, mask=o_n < b_len, other=0)
+    for i_n in tl.range(0, b_len, BLOCK_N):
+        o_n = i_n + tl.arange(0, BLOCK_N)
+        m_n = o_n < b_len
+        b_k = tl.load(
+            p_k
+            + b_page[:, None, None] * stride_k_page
+            + o_h[None, :, None] * stride_k_h
+            + o_d[None, None, :],
+            mask=m_n[:, None, None],
+            other=0.0,
+        )
+        b_v = tl.load(
+            p_v
+            + b_page[:, None, None] * stride_v_page
+            + o_h[None, :, None] * stride_v_h
+            + o_d[None, None, :],
+            mask=m_n[:, None, None],
+            other=0.0,
+        )
+        # ids of the next turn: looked up in their own turn, they would hold back its loads
+        b_page = tl.load(
+            p_block_table + i_b * stride_block_table_b + o_n + BLOCK_N,
+            mask=o_n + BLOCK_N < b_len,
+            other=0,
+        )
+        # row o_t stands at key b_len - Q + o_t and sees no later one
+        b_last = b_len - Q + o_t[:, None]
+        m_s = m_n[None, :] & (o_n[None, :] <= b_last)
+
+        b_s = tl.reshape(
+            tl.dot(b_q, tl.permute(b_k.to(tl.float16), (1, 2, 0))), (BLOCK_ROWS, BLOCK_N)
+        )
+        b_s = tl.where(m_s, b_s * b_scale, float("-inf"))
+        b_m_new = tl.maximum(b_m, tl.max(b_s, 1))
+        # a row that has seen no key yet has no maximum: any finite one keeps -inf - -inf out
+        b_ref = tl.where(b_m_new == float("-inf"), 0.0, b_m_new)
+        b_p = tl.exp2(b_s - b_ref[:, None])
+        b_alpha = tl.exp2(b_m - b_ref)
+        b_l = b_l * b_alpha + tl.sum(b_p, 1)
+        b_p = tl.reshape(b_p.to(tl.float16), (HEADS, BLOCK_M, BLOCK_N))
+        b_acc = tl.reshape(b_acc * b_alpha[:, None], (HEADS, BLOCK_M, BLOCK_D))
+        b_acc = tl.dot(b_p, tl.permute(b_v.to(tl.float16), (1, 0, 2)), b_acc)
+        b_acc = tl.reshape(b_acc, (BLOCK_ROWS, BLOCK_D))
+        b_m = b_m_new
+
+    # no key at all: the sum is 0 and so is the output
+    b_out = b_acc / tl.where(b_l > 0, b_l, 1.0)[:, None] * tl.load(p_v_scale + i_h)[:, None]
+    tl.store(
+        p_out
+        + i_b * stride_out_b
+        + o_t[:, None] * stride_out_t
+        + (i_h * G + o_m % G)[:, None] * stride_out_h
+        + o_d[None, :],
+        b_out.to(p_out.dtype.element_ty),
+    )
+
+
+@triton.jit(
+    do_not_specialize=[
+        "p_block_table",
+        "p_seq_lens",
+        "p_k_scale",
+        "stride_block_table_b",
+        "CAP",
+        "SPLITS",
+    ]
+)
+def split_verify_full_kernel(
+    p_q,
+    p_k,
+    p_v,
+    p_block_table,
+    p_seq_lens,
+    p_k_scale,
+    p_partial_out,
+    p_partial_max,
+    p_partial_sum,
+    stride_q_b: tl.int64,
+    stride_q_t: tl.int64,
+    stride_q_h: tl.int64,
+    stride_k_page: tl.int64,
+    stride_k_h: tl.int64,
+    stride_v_page: tl.int64,
+    stride_v_h: tl.int64,
+    stride_block_table_b: tl.int64,
+    CAP: tl.int32,
+    SPLITS: tl.int32,
+    Q: tl.constexpr,
+    G: tl.constexpr,
+    HK: tl.constexpr,
+    D: tl.constexpr,
+    SM_SCALE_LOG2: tl.constexpr,
+    ROWS: tl.constexpr,
+    HEADS: tl.constexpr,
+    BLOCK_ROWS: tl.constexpr,
+    BLOCK_M: tl.constexpr,
+    BLOCK_N: tl.constexpr,
+    BLOCK_D: tl.constexpr,
+):
+    i_b, i_j, i_s = tl.program_id(0), tl.program_id(1), tl.program_id(2)
+
+    # a row is a query token and a head of the group, so that one tile of keys serves them all
+    # the rows of HEADS groups come one behind the other; one load has what a token holds for all of them
+    o_a = tl.arange(0, BLOCK_ROWS)
+    i_h, o_m = i_j * HEADS + o_a // BLOCK_M, o_a % BLOCK_M
+    o_h = i_j * HEADS + tl.arange(0, HEADS)
+    o_t = o_m // G
+    o_d = tl.arange(0, BLOCK_D)
+
+    # a length beyond the table or below 0 must not lead outside of it
+    b_len = tl.minimum(tl.maximum(tl.load(p_seq_lens + i_b), 0), CAP)
+
+    # parts are whole turns of the loop, counted from the first key that is read
+    b_chunk = tl.cdiv(tl.cdiv(b_len, SPLITS), BLOCK_N) * BLOCK_N
+    b_lo = i_s * b_chunk
+    b_hi = tl.minimum(b_lo + b_chunk, b_len)
+
+    b_q = tl.load(
+        p_q
+        + i_b * stride_q_b
+        + o_t[:, None] * stride_q_t
+        + (i_h * G + o_m % G)[:, None] * stride_q_h
+        + o_d[None, :],
+    )
+    # fp16 holds every value of the cache exactly; a power of two per row brings q into its range
+    b_top = tl.max(tl.abs(b_q.to(tl.float32)), 1).to(tl.int32, bitcast=True) & 0x7F800000
+    b_top = tl.maximum(b_top, 0x00800000).to(tl.float32, bitcast=True)
+    b_q = (b_q.to(tl.float32) / b_top[:, None]).to(tl.float16)
+    b_scale = (b_top * SM_SCALE_LOG2 * tl.load(p_k_scale + i_h))[:, None]
+    b_q = tl.reshape(b_q, (HEADS, BLOCK_M, BLOCK_D))
+
+    b_m = tl.full((BLOCK_ROWS,), float("-inf"), tl.float32)
+    b_l = tl.zeros((BLOCK_ROWS,), tl.float32)
+    b_acc = tl.zeros((BLOCK_ROWS, BLOCK_D), tl.float32)
+
+    o_n = b_lo + tl.arange(0, BLOCK_N)
+    b_page = tl.load(p_block_table + i_b * stride_block_table_b + o_n, mask=o_n < b_hi, other=0)
+    for i_n in tl.range(b_lo, b_hi, BLOCK_N):
+        o_n = i_n + tl.arange(0, BLOCK_N)
+        m_n = o_n < b_hi
+        b_k = tl.load(
+            p_k
+            + b_page[:, None, None] * stride_k_page
+            + o_h[None, :, None] * stride_k_h
+            + o_d[None, None, :],
+            mask=m_n[:, None, None],
+            other=0.0,
+        )
+        b_v = tl.load(
+            p_v
+            + b_page[:, None, None] * stride_v_page
+            + o_h[None, :, None] * stride_v_h
+            + o_d[None, None, :],
+            mask=m_n[:, None, None],
+            other=0.0,
+        )
+        # ids of the next turn: looked up in their own turn, they would hold back its loads
+        b_page = tl.load(
+            p_block_table + i_b * stride_block_table_b + o_n + BLOCK_N,
+            mask=o_n + BLOCK_N < b_hi,
+            other=0,
+        )
+        # row o_t stands at key b_len - Q + o_t and sees no later one
+        b_last = b_len - Q + o_t[:, None]
+        m_s = m_n[None, :] & (o_n[None, :] <= b_last)
+
+        b_s = tl.reshape(
+            tl.dot(b_q, tl.permute(b_k.to(tl.float16), (1, 2, 0))), (BLOCK_ROWS, BLOCK_N)
+        )
+        b_s = tl.where(m_s, b_s * b_scale, float("-inf"))
+        b_m_new = tl.maximum(b_m, tl.max(b_s, 1))
+        # a row that has seen no key yet has no maximum: any finite one keeps -inf - -inf out
+        b_ref = tl.where(b_m_new == float("-inf"), 0.0, b_m_new)
+        b_p = tl.exp2(b_s - b_ref[:, None])
+        b_alpha = tl.exp2(b_m - b_ref)
+        b_l = b_l * b_alpha + tl.sum(b_p, 1)
+        b_p = tl.reshape(b_p.to(tl.float16), (HEADS, BLOCK_M, BLOCK_N))
+        b_acc = tl.reshape(b_acc * b_alpha[:, None], (HEADS, BLOCK_M, BLOCK_D))
+        b_acc = tl.dot(b_p, tl.permute(b_v.to(tl.float16), (1, 0, 2)), b_acc)
+        b_acc = tl.reshape(b_acc, (BLOCK_ROWS, BLOCK_D))
+        b_m = b_m_new
+
+    # a part without keys stores nothing: the combine reads only those that have some
+    if b_lo < b_hi:
+        o_p = ((i_b * HK + i_h) * SPLITS + i_s) * ROWS + o_m
+        tl.store(
+            p_partial_out + o_p[:, None] * D + o_d[None, :],
+            b_acc,
+        )
+        tl.store(p_partial_max + o_p, b_m)
+        tl.store(p_partial_sum + o_p, b_l)
+
+
+@triton.jit(do_not_specialize=["p_seq_lens", "p_v_scale", "CAP", "SPLITS"])
+def combine_verify_full_kernel(
+    p_partial_out,
+    p_partial_max,
+    p_partial_sum,
+    p_seq_lens,
+    p_v_scale,
+    p_out,
+    stride_out_b: tl.int64,
+    stride_out_t: tl.int64,
+    stride_out_h: tl.int64,
+    CAP: tl.int32,
+    SPLITS: tl.int32,
+    G: tl.constexpr,
+    HK: tl.constexpr,
+    D: tl.constexpr,
+    ROWS: tl.constexpr,
+    BLOCK_N: tl.constexpr,
+    BLOCK_D: tl.constexpr,
+    BLOCK_S: tl.constexpr,
+):
+    i_b, i_h, i_m = tl.program_id(0), tl.program_id(1), tl.program_id(2)
+    o_d = tl.arange(0, BLOCK_D)
+
+    # a length beyond the table or below 0 must not lead outside of it
+    b_len = tl.minimum(tl.maximum(tl.load(p_seq_lens + i_b), 0), CAP)
+
+    # parts are whole turns of the loop, counted from the first key that is read
+    b_chunk = tl.cdiv(tl.cdiv(b_len, SPLITS), BLOCK_N) * BLOCK_N
+    b_parts = tl.cdiv(b_len, tl.maximum(b_chunk, BLOCK_N))
+
+    # one tile holds every part that there can be
+    o_s = tl.arange(0, BLOCK_S)
+    m_s = o_s < b_parts
+    o_p = ((i_b * HK + i_h) * SPLITS + o_s) * ROWS + i_m
+    b_part_max = tl.load(p_partial_max + o_p, mask=m_s, other=float("-inf"))
+    b_part_sum = tl.load(p_partial_sum + o_p, mask=m_s, other=0.0)
+    b_part = tl.load(
+        p_partial_out + o_p[:, None] * D + o_d[None, :],
+        mask=m_s[:, None],
+        other=0.0,
+    )
+    b_m = tl.max(b_part_max, 0)
+    # a row may see no key at all: any finite maximum keeps -inf - -inf out
+    b_ref = tl.where(b_m == float("-inf"), 0.0, b_m)
+    b_w = tl.exp2(b_part_max - b_ref)
+    b_l = tl.sum(b_w * b_part_sum, 0)
+    b_acc = tl.sum(b_w[:, None] * b_part, 0)
+
+    # no key at all: the sum is 0 and so is the output
+    b_out = b_acc / tl.where(b_l > 0, b_l, 1.0) * tl.load(p_v_scale + i_h)
+    tl.store(
+        p_out
+        + i_b * stride_out_b
+        + (i_m // G) * stride_out_t
+        + (i_h * G + i_m % G) * stride_out_h
+        + o_d,
+        b_out.to(p_out.dtype.element_ty),
+    )
+
+
+@triton.jit(
+    do_not_specialize=[
+        "p_q",
+        "p_k",
+        "p_v",
+        "p_block_table",
+        "p_seq_lens",
+        "p_k_scale",
+        "p_v_scale",
+        "stride_q_b",
+        "stride_q_t",
+        "stride_q_h",
+        "stride_k_page",
+        "stride_k_h",
+        "stride_v_page",
+        "stride_v_h",
+        "stride_block_table_b",
+        "CAP",
+        "Q",
+    ]
+)
+def attend_kernel(
+    p_q,
+    p_k,
+    p_v,
+    p_block_table,
+    p_seq_lens,
+    p_k_scale,
+    p_v_scale,
+    p_out,
+    stride_q_b: tl.int64,
+    stride_q_t: tl.int64,
+    stride_q_h: tl.int64,
+    stride_k_page: tl.int64,
+    stride_k_h: tl.int64,
+    stride_v_page: tl.int64,
+    stride_v_h: tl.int64,
+    stride_block_table_b: tl.int64,
+    stride_out_b: tl.int64,
+    stride_out_t: tl.int64,
+    stride_out_h: tl.int64,
+    CAP: tl.int32,
+    Q: tl.int32,
+    G: tl.constexpr,
+    SM_SCALE_LOG2: tl.constexpr,
+    BLOCK_M: tl.constexpr,
+    BLOCK_N: tl.constexpr,
+    BLOCK_D: tl.constexpr,
+):
+    i_b, i_h, i_m = tl.program_id(0), tl.program_id(1), tl.program_id(2)
+
+    # a row is a query token and a head of the group, so that one tile of keys serves them all
+    o_m = i_m * BLOCK_M + tl.arange(0, BLOCK_M)
+    m_m = o_m < Q * G
+    o_t = o_m // G
+    o_d = tl.arange(0, BLOCK_D)
+
+    # a length beyond the table or below 0 must not lead outside of it
+    b_len = tl.minimum(tl.maximum(tl.load(p_seq_lens + i_b), 0), CAP)
+
+    b_q = tl.load(
+        p_q
+        + i_b * stride_q_b
+        + o_t[:, None] * stride_q_t
+        + (i_h * G + o_m % G)[:, None] * stride_q_h
+        + o_d[None, :],
+        mask=m_m[:, None],
+        other=0.0,
+    )
+    # fp16 holds every value of the cache exactly; a power of two per row brings q into its range
+    b_top = tl.max(tl.abs(b_q.to(tl.float32)), 1).to(tl.int32, bitcast=True) & 0x7F800000
+    b_top = tl.maximum(b_top, 0x00800000).to(tl.float32, bitcast=True)
+    b_q = (b_q.to(tl.float32) / b_top[:, None]).to(tl.float16)
+    b_scale = (b_top * SM_SCALE_LOG2 * tl.load(p_k_scale + i_h))[:, None]
+
+    b_m = tl.full((BLOCK_M,), float("-inf"), tl.float32)
+    b_l = tl.zeros((BLOCK_M,), tl.float32)
+    b_acc = tl.zeros((BLOCK_M, BLOCK_D), tl.float32)
+
+    for i_n in tl.range(0, b_len, BLOCK_N):
+        o_n = i_n + tl.arange(0, BLOCK_N)
+        m_n = o_n < b_len
+        b_page = tl.load(p_block_table + i_b * stride_block_table_b + o_n, mask=m_n, other=0)
+        b_k = tl.load(
+            p_k + b_page[:, None] * stride_k_page + i_h * stride_k_h + o_d[None, :],
+            mask=m_n[:, None],
+            other=0.0,
+        )
+        b_v = tl.load(
+            p_v + b_page[:, None] * stride_v_page + i_h * stride_v_h + o_d[None, :],
+            mask=m_n[:, None],
+            other=0.0,
+        )
+        # row o_t stands at key b_len - Q + o_t and sees no later one
+        b_last = b_len - Q + o_t[:, None]
+        m_s = m_n[None, :] & (o_n[None, :] <= b_last)
+
+        b_s = tl.dot(b_q, tl.trans(b_k.to(tl.float16)))
+        b_s = tl.where(m_s, b_s * b_scale, float("-inf"))
+        b_m_new = tl.maximum(b_m, tl.max(b_s, 1))
+        # a row that has seen no key yet has no maximum: any finite one keeps -inf - -inf out
+        b_ref = tl.where(b_m_new == float("-inf"), 0.0, b_m_new)
+        b_p = tl.exp2(b_s - b_ref[:, None])
+        b_alpha = tl.exp2(b_m - b_ref)
+        b_l = b_l * b_alpha + tl.sum(b_p, 1)
+        b_acc = tl.dot(b_p.to(tl.float16), b_v.to(tl.float16), b_acc * b_alpha[:, None])
+        b_m = b_m_new
+
+    # no key at all: the sum is 0 and so is the output
+    b_out = b_acc / tl.where(b_l > 0, b_l, 1.0)[:, None] * tl.load(p_v_scale + i_h)
+    tl.store(
+        p_out
+        + i_b * stride_out_b
+        + o_t[:, None] * stride_out_t
+        + (i_h * G + o_m % G)[:, None] * stride_out_h
+        + o_d[None, :],
+        b_out.to(p_out.dtype.element_ty),
+        mask=m_m[:, None],
+    )
+
+
+def launch_decode(q, k_cache, v_cache, block_table, seq_lens, k_scale, v_scale, out, B, CAP):
+    """Regime decode: split_k (joint, one_turn)."""
+    # parts of a request, from capacity and never from the live length, so that a captured graph stays right
+    SPLITS = max(1, min(64, 2 * SMS // (B * 2), ceil_div(CAP, 256)))
+    partial_out = torch.empty((B, HK, SPLITS, 4, D), dtype=torch.float32, device=q.device)
+    partial_max = torch.empty((B, HK, SPLITS, 4), dtype=torch.float32, device=q.device)
+    partial_sum = torch.empty((B, HK, SPLITS, 4), dtype=torch.float32, device=q.device)
+    split_kernel[(B, 2, SPLITS)](
+        q,
+        k_cache,
+        v_cache,
+        block_table,
+        seq_lens,
+        k_scale,
+        partial_out,
+        partial_max,
+        partial_sum,
+        q.stride(0),
+        q.stride(2),
+        k_cache.stride(0),
+        k_cache.stride(2),
+        v_cache.stride(0),
+        v_cache.stride(2),
+        block_table.stride(0),
+        CAP,
+        SPLITS,
+        G=G,
+        HK=HK,
+        D=D,
+        SM_SCALE_LOG2=SM_SCALE_LOG2,
+        ROWS=4,
+        HEADS=4,
+        BLOCK_ROWS=64,
+        BLOCK_M=16,
+        BLOCK_N=32,
+        BLOCK_D=64,
+        num_warps=4,
+        num_stages=3,
+    )
+    combine_kernel[(B, HK, 4)](
+        partial_out,
+        partial_max,
+        partial_sum,
+        seq_lens,
+        v_scale,
+        out,
+        out.stride(0),
+        out.stride(2),
+        CAP,
+        SPLITS,
+        G=G,
+        HK=HK,
+        D=D,
+        ROWS=4,
+        BLOCK_N=32,
+        BLOCK_D=64,
+        BLOCK_S=64,
+        num_warps=4,
+        num_stages=2,
+    )
+
+
+def launch_verify_direct(q, k_cache, v_cache, block_table, seq_lens, k_scale, v_scale, out, B, CAP):
+    """Regime verify: split_k (verify, joint, full, one_turn, direct)."""
+    direct_verify_full_kernel[(B, 2)](
+        q,
+        k_cache,
+        v_cache,
+        block_table,
+        seq_lens,
+        k_scale,
+        v_scale,
+        out,
+        q.stride(0),
+        q.stride(1),
+        q.stride(2),
+        k_cache.stride(0),
+        k_cache.stride(2),
+        v_cache.stride(0),
+        v_cache.stride(2),
+        block_table.stride(0),
+        out.stride(0),
+        out.stride(1),
+        out.stride(2),
+        CAP,
+        Q=4,
+        G=G,
+        SM_SCALE_LOG2=SM_SCALE_LOG2,
+        HEADS=4,
+        BLOCK_ROWS=64,
+        BLOCK_M=16,
+        BLOCK_N=32,
+        BLOCK_D=64,
+        num_warps=4,
+        num_stages=3,
+    )
+
+
+def launch_verify(q, k_cache, v_cache, block_table, seq_lens, k_scale, v_scale, out, B, CAP):
+    """Regime verify: split_k (verify, joint, full, one_turn)."""
+    # parts of a request, from capacity and never from the live length, so that a captured graph stays right
+    SPLITS = max(1, min(32, 2 * SMS // (B * 2), ceil_div(CAP, 256)))
+    partial_out = torch.empty((B, HK, SPLITS, 16, D), dtype=torch.float32, device=q.device)
+    partial_max = torch.empty((B, HK, SPLITS, 16), dtype=torch.float32, device=q.device)
+    partial_sum = torch.empty((B, HK, SPLITS, 16), dtype=torch.float32, device=q.device)
+    split_verify_full_kernel[(B, 2, SPLITS)](
+        q,
+        k_cache,
+        v_cache,
+        block_table,
+        seq_lens,
+        k_scale,
+        partial_out,
+        partial_max,
+        partial_sum,
+        q.stride(0),
+        q.stride(1),
+        q.stride(2),
+        k_cache.stride(0),
+        k_cache.stride(2),
+        v_cache.stride(0),
+        v_cache.stride(2),
+        block_table.stride(0),
+        CAP,
+        SPLITS,
+        Q=4,
+        G=G,
+        HK=HK,
+        D=D,
+        SM_SCALE_LOG2=SM_SCALE_LOG2,
+        ROWS=16,
+        HEADS=4,
+        BLOCK_ROWS=64,
+        BLOCK_M=16,
+        BLOCK_N=32,
+        BLOCK_D=64,
+        num_warps=4,
+        num_stages=3,
+    )
+    combine_verify_full_kernel[(B, HK, 16)](
+        partial_out,
+        partial_max,
+        partial_sum,
+        seq_lens,
+        v_scale,
+        out,
+        out.stride(0),
+        out.stride(1),
+        out.stride(2),
+        CAP,
+        SPLITS,
+        G=G,
+        HK=HK,
+        D=D,
+        ROWS=16,
+        BLOCK_N=32,
+        BLOCK_D=64,
+        BLOCK_S=32,
+        num_warps=4,
+        num_stages=2,
+    )
+
+
+def launch_rest(q, k_cache, v_cache, block_table, seq_lens, k_scale, v_scale, out, B, Q, CAP):
+    """Regime rest: generic (verify)."""
+    # tiles of query rows of one KV head
+    ROW_TILES = ceil_div(Q * G, 16)
+    attend_kernel[(B, HK, ROW_TILES)](
+        q,
+        k_cache,
+        v_cache,
+        block_table,
+        seq_lens,
+        k_scale,
+        v_scale,
+        out,
+        q.stride(0),
+        q.stride(1),
+        q.stride(2),
+        k_cache.stride(0),
+        k_cache.stride(2),
+        v_cache.stride(0),
+        v_cache.stride(2),
+        block_table.stride(0),
+        out.stride(0),
+        out.stride(1),
+        out.stride(2),
+        CAP,
+        Q,
+        G=G,
+        SM_SCALE_LOG2=SM_SCALE_LOG2,
+        BLOCK_M=16,
+        BLOCK_N=32,
+        BLOCK_D=64,
+        num_warps=4,
+        num_stages=2,
+    )
+
+
+def warmup():
+    """Compiles every kernel that this file can launch, so that no call and no graph capture has to."""
+    # fmt: off
+    signatures = [
+        (split_kernel, (torch.bfloat16, torch.float8_e4m3fn, torch.float8_e4m3fn, torch.int32,
+            torch.int32, torch.float32, torch.float32, torch.float32, torch.float32, 16, 16, 16, 16,
+            16, 16, 1, 1, 1,), dict(G=4, HK=8, D=64, SM_SCALE_LOG2=0.18033688011112042, ROWS=4,
+            HEADS=4, BLOCK_ROWS=64, BLOCK_M=16, BLOCK_N=32, BLOCK_D=64), 4, 3),
+        (combine_kernel, (torch.float32, torch.float32, torch.float32, torch.int32, torch.float32,
+            torch.bfloat16, 16, 16, 1, 1,), dict(G=4, HK=8, D=64, ROWS=4, BLOCK_N=32, BLOCK_D=64,
+            BLOCK_S=64), 4, 2),
+        (direct_verify_full_kernel, (torch.bfloat16, torch.float8_e4m3fn, torch.float8_e4m3fn,
+            torch.int32, torch.int32, torch.float32, torch.float32, torch.bfloat16, 16, 16, 16, 16,
+            16, 16, 16, 1, 16, 16, 16, 1,), dict(Q=4, G=4, SM_SCALE_LOG2=0.18033688011112042,
+            HEADS=4, BLOCK_ROWS=64, BLOCK_M=16, BLOCK_N=32, BLOCK_D=64), 4, 3),
+        (split_verify_full_kernel, (torch.bfloat16, torch.float8_e4m3fn, torch.float8_e4m3fn,
+            torch.int32, torch.int32, torch.float32, torch.float32, torch.float32, torch.float32,
+            16, 16, 16, 16, 16, 16, 16, 1, 1, 1,), dict(Q=4, G=4, HK=8, D=64,
+            SM_SCALE_LOG2=0.18033688011112042, ROWS=16, HEADS=4, BLOCK_ROWS=64, BLOCK_M=16,
+            BLOCK_N=32, BLOCK_D=64), 4, 3),
+        (combine_verify_full_kernel, (torch.float32, torch.float32, torch.float32, torch.int32,
+            torch.float32, torch.bfloat16, 16, 16, 16, 1, 1,), dict(G=4, HK=8, D=64, ROWS=16,
+            BLOCK_N=32, BLOCK_D=64, BLOCK_S=32), 4, 2),
+        (attend_kernel, (torch.bfloat16, torch.float8_e4m3fn, torch.float8_e4m3fn, torch.int32,
+            torch.int32, torch.float32, torch.float32, torch.bfloat16, 1, 1, 1, 1, 1, 1, 1, 1, 16,
+            16, 16, 1, 1,), dict(G=4, SM_SCALE_LOG2=0.18033688011112042, BLOCK_M=16, BLOCK_N=32,
+            BLOCK_D=64), 4, 2),
+    ]
+    # fmt: on
+    for kernel, arguments, constants, num_warps, num_stages in signatures:
+        kernel.warmup(
+            *arguments, grid=(1,), num_warps=num_warps, num_stages=num_stages, **constants
+        )
+
+
+def run(q, k_cache, v_cache, block_table, seq_lens, k_scale, v_scale):
+    """Attention as the table at the top has it.
+
+    q: [B, Q, HK * G, D] bf16, queries
+    k_cache: [PAGES, PAGE, HK, D] fp8_e4m3, keys
+    v_cache: [PAGES, PAGE, HK, D] fp8_e4m3, values
+    block_table: [B, CAP // PAGE] int32, page of each run of PAGE tokens; entries past the live length may be anything
+    seq_lens: [B] int32, live tokens
+    k_scale: [HK] fp32, factor of every stored key
+    v_scale: [HK] fp32, factor of every stored value
+    returns out: [B, Q, HK * G, D] bf16, attention
+    """
+    check_tensor("q", q, torch.bfloat16, 4, q.device)
+    check_tensor("k_cache", k_cache, torch.float8_e4m3fn, 4, q.device)
+    check_tensor("v_cache", v_cache, torch.float8_e4m3fn, 4, q.device)
+    check_tensor("block_table", block_table, torch.int32, 2, q.device)
+    check_tensor("seq_lens", seq_lens, torch.int32, 1, q.device)
+    check_tensor("k_scale", k_scale, torch.float32, 1, q.device)
+    check_tensor("v_scale", v_scale, torch.float32, 1, q.device)
+    B = q.shape[0]
+    Q = q.shape[1]
+    PAGES = k_cache.shape[0]
+    CAP = block_table.shape[1] * PAGE
+    check_shape("q", q, (B, Q, HK * G, D))
+    check_shape("k_cache", k_cache, (PAGES, PAGE, HK, D))
+    check_shape("v_cache", v_cache, (PAGES, PAGE, HK, D))
+    check_shape("block_table", block_table, (B, CAP // PAGE))
+    check_shape("seq_lens", seq_lens, (B,))
+    check_shape("k_scale", k_scale, (HK,))
+    check_shape("v_scale", v_scale, (HK,))
+    out = torch.empty((B, Q, HK * G, D), dtype=torch.bfloat16, device=q.device)
+    if out.numel() == 0:
+        return out
+    check_range("B", B, 1, 2147483647)
+    check_range("PAGES", PAGES, 1, 2147483647)
+    check_range("CAP", CAP, 1, 1073741824)
+    check_range("Q", Q, 1, 4096)
+    # where the spec declares its axes; the fallback serves everything else
+    declared = 1 <= B <= 256 and Q in (1, 4) and 1 <= PAGES <= 2097152 and 1 <= CAP <= 131072
+    aligned = is_aligned(q, k_cache, v_cache)
+    if declared and aligned and Q == 1:
+        launch_decode(q, k_cache, v_cache, block_table, seq_lens, k_scale, v_scale, out, B, CAP)
+    elif declared and aligned and Q == 4:
+        if max(1, min(32, 2 * SMS // (B * 2), ceil_div(CAP, 256))) == 1:
+            launch_verify_direct(
+                q, k_cache, v_cache, block_table, seq_lens, k_scale, v_scale, out, B, CAP
+            )
+        else:
+            launch_verify(q, k_cache, v_cache, block_table, seq_lens, k_scale, v_scale, out, B, CAP)
+    else:
+        launch_rest(q, k_cache, v_cache, block_table, seq_lens, k_scale, v_scale, out, B, Q, CAP)
+    return out
