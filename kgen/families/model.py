@@ -99,6 +99,7 @@ class ReadOnce:
     element with coordinates `at` is read, if `where` holds of its lookups; these are expressions over the indices and
     over `lookups`. In several `passes`, each statement that reads the tensor may read all of it, like one for a mean and
     one for what is scaled.
+    A program with query rows of its own, ROWS of them from ROW on, reads within the bounds that `seen` has instead.
     """
 
     tensor: str
@@ -107,6 +108,7 @@ class ReadOnce:
     lookups: Mapping[str, Lookup] = field(default_factory=dict)
     passes: bool = False
     where: str = "true"
+    seen: Mapping[str, tuple[str, str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from kgen.expr import Expr, Truth, fold
+from kgen.expr import Expr, Number, Truth, fold
 from kgen.families.model import Value
 from kgen.plan.variant import expression
 from kgen.spec import Axis
@@ -45,7 +45,7 @@ class Domain:
         return Domain(self.values, self.ranges, (*self.conditions, *conditions))
 
     def widened(self, limits: Mapping[str, tuple[int, int]]) -> Domain:
-        """The domain with each axis that is no constant as wide as `limits` has it."""
+        """The domain with each axis that is no constant as wide as `limits` has it, or up to its own end where that is beyond."""
         values = {
             name: found
             for name, found in self.values.items()
@@ -54,8 +54,16 @@ class Domain:
         ranges = dict(self.ranges)
         for name, (low, high) in limits.items():
             if name in self.ranges or (name in self.values and name not in values):
-                ranges[name] = Range(expression(str(low)), expression(str(high)))
+                most = max([high, *self._largest(name)])
+                ranges[name] = Range(expression(str(low)), expression(str(most)))
         return Domain(values, ranges, self.conditions)
+
+    def _largest(self, name: str) -> list[int]:
+        """The largest number that an axis has by itself."""
+        if name in self.values:
+            return [value for value in self.values[name] if isinstance(value, int)]
+        high = fold(self.ranges[name].high, {})
+        return [int(high.value)] if isinstance(high, Number) else []
 
     def slices(self, constants: Mapping[str, Value] = {}) -> Iterator[Slice]:
         """One slice for each combination of listed values that the conditions do not rule out at once."""

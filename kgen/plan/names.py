@@ -64,7 +64,7 @@ def _of_kernel(kernel: Kernel) -> Iterator[tuple[str, str]]:
         yield from (("sizes", part) for part in parts if part is not None)
     yield from (("constants", text) for text in kernel.constants)
     for along in kernel.repeats.values():
-        yield from (("repeats", one.split(" % ")[1]) for one in along if " % " in one)
+        yield from (("repeats", one.split()[-1]) for one in along if " " in one)
     launch = kernel.launch
     options = (launch.num_warps, launch.num_stages, launch.dependent)
     yield from (("launch", text) for text in options)

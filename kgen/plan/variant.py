@@ -23,7 +23,7 @@ from kgen.spec.problem import problem
 from kgen.spec.waiver import Statement
 
 Word = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]{0,63}$")]
-Repeated = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]*( % [A-Za-z][A-Za-z0-9_]*)?$")]
+Repeated = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]*( [%*] [A-Za-z][A-Za-z0-9_]*)?$")]
 Scalar = bool | int | str
 SCRATCH_DTYPES = ("fp32", "bf16", "fp16", "int32")
 
@@ -182,7 +182,8 @@ class Kernel(_Model):
 
     `bytes` are moved to and from memory by the whole grid, `shared` are bytes of shared memory of one program. A tensor
     in `repeats` is read anew by the programs along the grid dimensions that are listed with it, or, of `m % N`, by each N
-    neighbours along m. Labels in `ignores` do not change its text, and its name leaves them out. It is launched
+    neighbours along m; of `m * N`, by each program along m, which has the N query rows from m * N on and reads what these
+    see. Labels in `ignores` do not change its text, and its name leaves them out. It is launched
     `only` on the branch of that name, or `unless` on it.
     """
 

@@ -84,10 +84,22 @@ KernelArgument = Union[PointerArgument, IntegerArgument, OtherArgument]
 
 @dataclass(frozen=True)
 class Repeat:
-    """Programs that read all of a tensor anew: those along `dim`, or each `count` neighbours along it."""
+    """Programs that read all of a tensor anew: those along `dim`, or each `count` neighbours along it.
+
+    Where each has so many query `rows`, it reads what these see.
+    """
 
     dim: str
     count: int | None = None
+    rows: int | None = None
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The query rows of one program: `count` of them from `first` on."""
+
+    first: Poly
+    count: int
 
 
 @dataclass(frozen=True)
@@ -142,13 +154,13 @@ class Reads:
     """Elements of `tensor` that are to be read exactly once, and no others.
 
     One for each combination of the indices; `bounds` gives the lowest value of each and the one behind its highest,
-    for the indices before it. In several `passes` each statement may read all of them.
+    for the indices before it, and for the query rows of a program where it has its own: the first, and how many. In several `passes` each statement may read all of them.
     """
 
     tensor: str
     indices: tuple[str, ...]
     at: tuple[Part | EntryOf, ...]
-    bounds: Callable[[Mapping[str, Poly]], Mapping[str, tuple[Poly, Poly]]]
+    bounds: Callable[[Mapping[str, Poly], Rows | None], Mapping[str, tuple[Poly, Poly]]]
     passes: bool = False
 
 

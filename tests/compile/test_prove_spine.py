@@ -37,6 +37,7 @@ REST = (
     *("attention/mla_h128_fp8_page1", "attention/gqa4_e4m3_joint"),
     "attention/mla_h24_bf16_page16_split",
     *("attention/mla_sparse_h128_bf16", "attention/mla_sparse_h16_fp8"),
+    *("attention/prefill_gqa4_bf16_ragged", "attention/prefill_gqa8_fp8_contiguous"),
 )
 ALL = (*QUICK, *(pytest.param(name, marks=pytest.mark.full) for name in REST))
 

@@ -38,6 +38,7 @@ SPARSE, SPARSE_FP8 = (
 )
 # latents of 512 columns are tried by the file itself; 32 and 16 are divided in the same way
 FEW = ("axes.D={const: 32}", "axes.DR={const: 16}")
+PREFILL = "specs/attention/prefill_gqa4_bf16_ragged.yaml"
 GROUPS, NORM = "specs/attention/gqa7_bf16_page64.yaml", "specs/norm/rms_odd.yaml"
 
 
@@ -127,6 +128,7 @@ CASES = [
         (f"A54 {tokens} tokens see each other causally", FP8, [f"axes.Q={{values: [1, {tokens}]}}", "axes.WINDOW={values: [none, 100]}", _check(*(_lengths(n, Q=tokens, WINDOW=100) for n in (64, 65, 135)))])
         for tokens in (2, 5, 8)
     ],
+    ("A54 prompts in several tiles of rows, a window", PREFILL, ["axes.HK={const: 1}", "axes.D={const: 64}", "axes.WINDOW={values: [none, 20]}", _check("{B: 3, Q: 40, N: {per_request: [40, 0, 33]}, S: {per_request: [70, 5, 30]}}", "{B: 3, Q: 40, WINDOW: 20, N: {per_request: [40, 0, 33]}, S: {per_request: [70, 5, 30]}}")]),
     ("A62 more than 256 splits", FP8, ["regimes.decode.splits={waves: 4, min_chunk: 1, max: 264}", "regimes.decode.tile.BLOCK_N=16", _check(_lengths(4300, Q=1))]),
     ("A41 scales per head", FP8, ["scales={k: per_head, v: per_head}", "axes.HK={const: 3}", "axes.WINDOW={values: [none, 100]}", _check(_lengths(170, 0, 5, Q=1), _lengths(170, Q=8, WINDOW=100))]),
     ("A45 e5m2", FP8, ["dtypes.kv=fp8_e5m2", "axes.WINDOW={values: [none, 100]}", _check(_lengths(170, 0, 5, Q=1), _lengths(170, Q=8, WINDOW=100))]),

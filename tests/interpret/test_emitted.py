@@ -53,6 +53,8 @@ FAULTS = [
     ("attention/gqa4_bf16_tree", "(b_depth - WINDOW)", "(b_depth * 0 - WINDOW)", "B 1 Q 8 window 128 S 202", ("KG701", "'out'", "program")),
     ("attention/gqa4_bf16_tree", "o_j[None, :] < Q, ", "o_j[None, :] < 32, ", "B 1 Q 8 window 128 S 202", ("KG701", "'out'", "program")),
     ("attention/gqa4_bf16_tree", "(o_j < 0)[None, :] | m_j", "(o_n <= b_len - Q + o_t[:, None])", "B 1 Q 8 S 129", ("KG701", "'out'", "program")),
+    ("attention/prefill_gqa8_fp8_contiguous", "b_len - Q + b_to, 0)", "b_len - Q + b_to - 1, 0)", "B 3 Q 17 S 17,14,82", ("KG701", "'out'", "program")),
+    ("attention/prefill_gqa8_fp8_contiguous", "(o_n[None, :] <= b_last)", "(o_n[None, :] < b_last)", "B 3 Q 17 S 17,14,82", ("KG701", "'out'", "program")),
     ("attention/gqa4_bf16_gated", "/ D + EPS", "/ BLOCK_D + EPS", "Q 1 S 17,150 check", ("KG701", "'out'", "program")),
     ("attention/gqa4_bf16_gated", "/ D + EPS", "/ D", "Q 4 S 2,150 check", ("KG701", "'out'", "nan")),
     ("attention/gqa4_bf16_gated", "b_rstd[:, None] * b_weight[None, :]\n    b_out *= tl.sigmoid(b_gate)", "tl.sigmoid(b_gate)\n    b_out *= tl.rsqrt(tl.sum(b_out * b_out, 1) / D + EPS)[:, None] * b_weight[None, :]", "Q 4 S 2,150 check", ("KG701", "'out'", "program")),

@@ -73,13 +73,13 @@ def declared(one: Fuzzed, parameters: Mapping[str, list[str]]) -> World:
     x, zero = built.tensors["x"], Poly.of(0)
     if one.reads == "all":
         whole = {name: (zero, extent) for name, extent in zip(x.dims, x.extents)}
-        reads = Reads("x", x.dims, tuple(map(Part, x.dims)), lambda solved: whole)
+        reads = Reads("x", x.dims, tuple(map(Part, x.dims)), lambda solved, rows: whole)
     else:
         size, space = Poly.of(one.block), built.space
         page = EntryOf("pages", (Part("b"), Part("p", "quotient", size)))
         every = {"b": (zero, space.named("M")), "p": (zero, space.named("L"))}
         at = (page, Part("p", "remainder", size))
-        reads = Reads("x", ("b", "p"), at, lambda solved: every)
+        reads = Reads("x", ("b", "p"), at, lambda solved, rows: every)
     return replace(built, reads=(reads,))
 
 

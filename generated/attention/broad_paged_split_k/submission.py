@@ -21,7 +21,7 @@
 # devices h200; targets sm_90
 # written by kgen 0.1.0 from broad_paged_split_k.yaml
 # spec e0981f181e7858b85c8ff1e8e0e85942d6a14cd927f0dcaf9c40947e9cd0b297
-# templates ff7a305881f692efa8617c751fbad8bb2cc1cf4ac4a8d7fb94e98efa561baf17
+# templates 5ca1b0a031e95c7b3ea18cc0bcf146fb46fa91340ec57cf15193ca16740cf579
 
 import torch
 import triton

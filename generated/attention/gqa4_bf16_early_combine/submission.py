@@ -10,7 +10,7 @@
 # devices h200; targets sm_90
 # written by kgen 0.1.0 from gqa4_bf16_early_combine.yaml
 # spec a9a588e3f643e8ed5133573406a1e81e4a6d702786418b832f26c57111d45c47
-# templates bdf8a06ae8ec063ceffdf5d4bc33bdef0dd6fcf7860a3c3a93cc1a715d6817a6
+# templates 9cb8517747fb29c39f71b68cb6a574fdb7b7602c21c5e73bbf3701f554efbdc1
 
 import torch
 import triton

@@ -10,7 +10,7 @@
 # devices h200; targets sm_90
 # written by kgen 0.1.0 from gqa4_bf16_fixed_chunk.yaml
 # spec 2e1e483e4466e4542ce2328567c0c1af16db7878fdde7795996075291ff2383d
-# templates bdf8a06ae8ec063ceffdf5d4bc33bdef0dd6fcf7860a3c3a93cc1a715d6817a6
+# templates 9cb8517747fb29c39f71b68cb6a574fdb7b7602c21c5e73bbf3701f554efbdc1
 
 import torch
 import triton

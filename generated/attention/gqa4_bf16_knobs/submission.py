@@ -11,7 +11,7 @@
 # devices h200; targets sm_90
 # written by kgen 0.1.0 from gqa4_bf16_knobs.yaml
 # spec 12988e123602cd18bb403968a33383e7dc2fc39c056256ea2bf02781185eb37a
-# templates ff7a305881f692efa8617c751fbad8bb2cc1cf4ac4a8d7fb94e98efa561baf17
+# templates 5ca1b0a031e95c7b3ea18cc0bcf146fb46fa91340ec57cf15193ca16740cf579
 
 import os
 

@@ -14,7 +14,7 @@
 # devices h200; targets sm_90
 # written by kgen 0.1.0 from gqa4_bf16_tree.yaml
 # spec 0adb622f5b41f23b9b07b6b0200ebea294b6dc31e0f337aee2d1de2dd00a0939
-# templates ff7a305881f692efa8617c751fbad8bb2cc1cf4ac4a8d7fb94e98efa561baf17
+# templates 5ca1b0a031e95c7b3ea18cc0bcf146fb46fa91340ec57cf15193ca16740cf579
 
 import torch
 import triton

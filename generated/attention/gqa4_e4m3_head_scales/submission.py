@@ -11,7 +11,7 @@
 # devices h200; targets sm_90
 # written by kgen 0.1.0 from gqa4_e4m3_head_scales.yaml
 # spec 251bbed7e154b935c2ee8aed1574ca36cef168b71e65dc6c9d3902e082ad0abe
-# templates ff7a305881f692efa8617c751fbad8bb2cc1cf4ac4a8d7fb94e98efa561baf17
+# templates 5ca1b0a031e95c7b3ea18cc0bcf146fb46fa91340ec57cf15193ca16740cf579
 
 import torch
 import triton

@@ -14,7 +14,7 @@
 # devices h200; targets sm_90
 # written by kgen 0.1.0 from gqa8_bf16_page16.yaml
 # spec ed36f0f3e7eed901fd1b7eb98a2f4b306e0b3803867f2fbaea7cb24eae1bb699
-# templates ff7a305881f692efa8617c751fbad8bb2cc1cf4ac4a8d7fb94e98efa561baf17
+# templates 5ca1b0a031e95c7b3ea18cc0bcf146fb46fa91340ec57cf15193ca16740cf579
 
 import torch
 import triton

@@ -13,7 +13,7 @@
 # devices h200; targets sm_90
 # written by kgen 0.1.0 from gqa8_fp8_page1.yaml
 # spec 54c3d77a200344abec0c9bebeb0631cdadf7442579a2fd06235aa44470134909
-# templates ff7a305881f692efa8617c751fbad8bb2cc1cf4ac4a8d7fb94e98efa561baf17
+# templates 5ca1b0a031e95c7b3ea18cc0bcf146fb46fa91340ec57cf15193ca16740cf579
 
 import torch
 import triton

@@ -14,7 +14,7 @@
 # devices h200; targets sm_90
 # written by kgen 0.1.0 from gqa8_fp8_page1_ragged.yaml
 # spec 442755424fea68a79c4d13a39cde1ea842d9b03b48e677b2dbb9652bf09bb89b
-# templates 363ace29c2d094583eb9ddfc84ff36e23ab95dd661491dc6138e9aa260ca2417
+# templates 9a770e758dad2f5e98399ddeee788476c02233a6675b229baa2ebda9a6ce8225
 
 import torch
 import triton

@@ -13,7 +13,7 @@
 # devices h200; targets sm_90
 # written by kgen 0.1.0 from gqa8_fp8_page64.yaml
 # spec 26ef1dfd8df160ba37101cee3a19bfd0cad95dd93a8ead6b57132d4897061dd3
-# templates ff7a305881f692efa8617c751fbad8bb2cc1cf4ac4a8d7fb94e98efa561baf17
+# templates 5ca1b0a031e95c7b3ea18cc0bcf146fb46fa91340ec57cf15193ca16740cf579
 
 import torch
 import triton

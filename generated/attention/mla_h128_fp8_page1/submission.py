@@ -12,7 +12,7 @@
 # devices h200; targets sm_90
 # written by kgen 0.1.0 from mla_h128_fp8_page1.yaml
 # spec 1fb4b3edef16baa4be678c1fb353f1bfe8c1835c090754fc410f19352fbc561a
-# templates ff7a305881f692efa8617c751fbad8bb2cc1cf4ac4a8d7fb94e98efa561baf17
+# templates 5ca1b0a031e95c7b3ea18cc0bcf146fb46fa91340ec57cf15193ca16740cf579
 
 import torch
 import triton

@@ -87,6 +87,7 @@ def reads(spec: Spec) -> tuple[ReadOnce, ...]:
             tuple(at.get(dim.name, dim.name) for dim in tensor.dims),
             pages,
             where=IS_A_TOKEN if sparse(spec) else "true",
+            seen={"p": ("SEEN_FROM", "SEEN_TO")},
         )
         for tensor in (*cache_tensors(spec), *scale_tensors(spec))
         if len(tensor.dims) > 1

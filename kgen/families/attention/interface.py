@@ -319,7 +319,12 @@ def _accesses(spec: Spec) -> Accesses:
     first = Chosen("max(LIVE - TOKENS + 1 - WINDOW, 0)", when="WINDOW != none")
     return Accesses(
         values={**values(spec), **queries.values(spec)},
-        let={**queries.tokens(spec), "LIVE": live(spec), "FIRST": first},
+        let={
+            **queries.tokens(spec),
+            "LIVE": live(spec),
+            "FIRST": first,
+            **queries.seen_by_rows(spec),
+        },
         contents=(*promised(spec), *queries.promises(spec)),
         reads=(*reads(spec), *epilogue_reads(spec, value_columns(spec))),
     )

@@ -79,5 +79,20 @@ def tokens(spec: Spec) -> Mapping[str, Chosen]:
     return {"TOKENS": Chosen(f"min({held}, Q)")}
 
 
+def seen_by_rows(spec: Spec) -> Mapping[str, Chosen]:
+    """The keys that some of a program's query rows see, where it has ROWS of its own from ROW on: row r is of token r // G,
+    and the last token sees all live keys. Tiles cover rows that a ragged request may not have; such a tile sees nothing.
+    """
+    first, has_rows = "ROW // G", "true"
+    if ragged(spec):
+        first, has_rows = "min(ROW // G, TOKENS - 1)", "ROW < TOKENS * G"
+    return {
+        "TOKEN": Chosen(first),
+        "TOKEN_END": Chosen("min(ceil_div(ROW + ROWS, G), TOKENS)"),
+        "SEEN_FROM": Chosen("max(LIVE - TOKENS + TOKEN + 1 - WINDOW, 0)", when="WINDOW != none"),
+        "SEEN_TO": Chosen("max(LIVE - TOKENS + TOKEN_END, 0)", when=has_rows),
+    }
+
+
 def promises(spec: Spec) -> tuple[Contents, ...]:
     return (Contents("cu_q", "0", "T", rising=True, steps="Q"),) if ragged(spec) else ()

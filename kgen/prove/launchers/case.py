@@ -189,12 +189,15 @@ class _Walk:
         return {name: tuple(map(self._repeat, along)) for name, along in declared.items()}
 
     def _repeat(self, declared: str) -> Repeat:
-        """`m`, or `m % N` with the value that N has in this case; where that is none, `m`."""
-        dim, _, count = declared.partition(" % ")
-        neighbours = self._case.constants.get(count, count or None)
-        if not isinstance(neighbours, int | None):
-            raise LauncherError(f"{count} is no constant here, and `repeats` has `{declared}`", 0)
-        return Repeat(dim, neighbours)
+        """`m`, or `m % N` or `m * N` with the value that N has in this case; `m` where that of `m % N` is none."""
+        dim, *counted = declared.split()
+        if not counted:
+            return Repeat(dim)
+        sign, name = counted
+        count = self._case.constants.get(name, name)
+        if not isinstance(count, int) and (sign == "*" or count is not None):
+            raise LauncherError(f"{name} is no constant here, and `repeats` has `{declared}`", 0)
+        return Repeat(dim, count) if sign == "%" else Repeat(dim, rows=count)
 
     def _argument(self, node: ast.expr) -> KernelArgument:
         match node:

@@ -26,7 +26,7 @@ from kgen.expr import Name, names as names_of, parse, to_python
 from kgen.families.model import Accesses, Chosen, DTYPES, Lookup, ReadOnce, Tensor
 from kgen.families.model import Contents as Promise
 from kgen.prove.coordinates import coordinates
-from kgen.prove.facts import Contents, EntryOf, Fact, Part, Reads, TensorFacts
+from kgen.prove.facts import Contents, EntryOf, Fact, Part, Reads, Rows, TensorFacts
 
 ELEMENTS: Mapping[str, str] = {
     "bf16": "bf16",
@@ -146,11 +146,15 @@ class Tensors:
     def reads(self, claim: ReadOnce) -> Reads:
         """A family's claim about its reads, stated in the space."""
 
-        def bounds(indices: Mapping[str, Poly]) -> Mapping[str, tuple[Poly, Poly]]:
-            names = self._values_at(indices)
+        def bounds(
+            indices: Mapping[str, Poly], rows: Rows | None
+        ) -> Mapping[str, tuple[Poly, Poly]]:
+            own = {"ROW": rows.first, "ROWS": Poly.of(rows.count)} if rows else {}
+            names = self._values_at({**indices, **own})
+            over = {**claim.over, **claim.seen} if rows else claim.over
             return {
                 index: (self._lowered(low, names), self._lowered(high, names))
-                for index, (low, high) in claim.over.items()
+                for index, (low, high) in over.items()
                 if _known(low, names, self._meanings) and _known(high, names, self._meanings)
             }
 

@@ -22,7 +22,7 @@ from kgen.algebra import (
 )
 from kgen.algebra.definitions import TableEntry
 from kgen.prove.coordinates import coordinates
-from kgen.prove.facts import Reads, Repeat, TensorFacts
+from kgen.prove.facts import Reads, Repeat, Rows, TensorFacts
 from kgen.prove.obligations.bounds import located, reached
 from kgen.prove.obligations.digits import Digits, NotDigits
 from kgen.prove.obligations.engine import Engine
@@ -185,15 +185,24 @@ def _read_once(engine: Engine, launcher: str, reads: Reads, found: Sequence[Plac
             shown_by=READ_WRONGLY,
         )
 
+    repeated = found[0].launch.repeats.get(reads.tensor, ())
+
     def elements(place: Place) -> Elements:
         match = Match(engine, place, reads)
-        return _elements(match, reads.bounds(match.indices), reads)
+        return _elements(match, reads.bounds(match.indices, _rows(place, repeated)), reads)
 
-    repeated = found[0].launch.repeats.get(reads.tensor, ())
     decided = _decided(engine, launcher, says, found, elements, repeated)
     if decided.status is not Status.PROVED and len(found) > 1:
         decided = _in_ranges(engine, reads, found, repeated, decided)
     return replace(decided, shown_by=READ_WRONGLY)
+
+
+def _rows(place: Place, repeated: Sequence[Repeat]) -> Rows | None:
+    """The query rows that a program has of its own."""
+    for one in repeated:
+        if one.rows is not None:
+            return Rows(place.programs[one.dim] * one.rows, one.rows)
+    return None
 
 
 def _elements(match: Match, bounds: Mapping[str, tuple[Poly, Poly]], reads: Reads) -> Elements:
@@ -216,11 +225,14 @@ def _in_ranges(
     except NotDigits:
         return undecided
     solved = [match.indices for match in matches]
-    divided = neighbouring(engine, found, solved, [reads.bounds(own) for own in solved])
+    bounds = [
+        reads.bounds(own, _rows(place, repeated)) for place, own in zip(found, solved, strict=True)
+    ]
+    divided = neighbouring(engine, found, solved, bounds)
     if divided is None:
         return undecided
-    name, bounds = divided
-    for place, match, within in zip(found, matches, bounds):
+    name, ranges = divided
+    for place, match, within in zip(found, matches, ranges):
         try:
             one_to_one(engine, place, _elements(match, within, reads), repeated)
         except NotDigits as reason:

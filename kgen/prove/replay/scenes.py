@@ -7,7 +7,8 @@ capacity, and below 0.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -79,15 +80,15 @@ def attention_scene(
         table[request, :count] = np.arange(first, first + count)[::-1]
         first += count
     caches = _caches(problem, sizes, pages) | _token_scales(problem, sizes, pages)
-    oldest = [_oldest(length, own, window) for length, own in zip(live, tokens)]
+    seen = _Seen(live, tokens, window, sizes["G"])
 
     def reads(instance: Instance) -> tuple[Reads, ...]:
         number = next(n for n, one in enumerate(instance.launches) if _touches(one, caches))
-        joint = _joint(instance.launches[number])
-        tiles = max(1, joint * instance.launches[number].grid[1] // sizes["HK"])
-        keys = {
-            name: _Keys(table, live, oldest, cache, tiles, joint) for name, cache in caches.items()
-        }
+        launch = instance.launches[number]
+        joint = _joint(launch)
+        tiles = max(1, joint * launch.grid[1] // sizes["HK"])
+        own = replace(seen, rows=launch.arguments["BLOCK_M"] if _stops_early(launch) else 0)
+        keys = {name: _Keys(table, own, cache, tiles, joint) for name, cache in caches.items()}
         if number > 0:
             # a launch before it divides the keys of all requests: the programs of a head read these
             return tuple(
@@ -312,26 +313,47 @@ def _page(problem: Mapping[str, Any], sizes: Axes) -> int:
     return problem["page"] or sizes["CAP"]
 
 
+@dataclass(frozen=True)
+class _Seen:
+    """The keys that some row of a request sees: of all its `group` rows a token, or of the `rows` that a program has."""
+
+    live: list[int]
+    tokens: list[int]
+    window: int | None
+    group: int
+    rows: int = 0
+
+    def keys(self, request: int, tile: int) -> range:
+        live, tokens = self.live[request], self.tokens[request]
+        first, end = 0, tokens
+        if self.rows:
+            first = tile * self.rows // self.group
+            end = min(-(-(tile + 1) * self.rows // self.group), tokens)
+            if first >= end:
+                return range(0)
+        oldest = 0 if self.window is None else max(live - tokens + first + 1 - self.window, 0)
+        return range(oldest, max(live - tokens + end, 0))
+
+
+def _stops_early(launch: Launch) -> bool:
+    """Whether programs read what their own rows see, and no more: those of the variant `flash_forward`."""
+    return launch.function.startswith("forward_")
+
+
 class _Keys:
     """The keys that rows of a request may see, as elements of the cache."""
 
     def __init__(
-        self,
-        table: np.ndarray,
-        live: list[int],
-        oldest: list[int],
-        cache: dict[str, int],
-        tiles: int,
-        joint: int,
+        self, table: np.ndarray, seen: _Seen, cache: dict[str, int], tiles: int, joint: int
     ):
-        self._table, self._live, self._oldest, self._cache = table, live, oldest, cache
+        self._table, self._seen, self._cache = table, seen, cache
         self._tiles, self._joint = tiles, joint
 
     def elements(self, group: tuple[int, ...]) -> np.ndarray:
         """The elements that the programs of (request, heads and tile of rows, ...) read."""
         request, first = group[0], group[1] // self._tiles * self._joint
         page = self._cache["slot"]
-        keys = np.arange(self._oldest[request], self._live[request])[:, None, None]
+        keys = np.array(self._seen.keys(request, group[-1]), dtype=np.int64)[:, None, None]
         at = {
             "page": self._table[request, keys // page],
             "b": np.array(request),
@@ -345,7 +367,7 @@ class _Keys:
 
     def of_all(self, group: tuple[int, ...]) -> np.ndarray:
         """The elements that the programs of (head,) read, for all requests."""
-        requests = range(len(self._live))
+        requests = range(len(self._seen.live))
         return np.concatenate([self.elements((request, *group)) for request in requests])
 
     def name(self, tensor: str) -> Callable[[tuple[int, ...], int], str]:
@@ -356,12 +378,12 @@ class _Keys:
             at = {name: int(place) for name, place in zip(self._cache, places)}
             where = f"{tensor}[{', '.join(f'{name}={place}' for name, place in at.items())}]"
             page = at["page"] if "page" in at else at["b"]
-            requests = group[:1] if len(group) > 1 else range(len(self._live))
+            requests = group[:1] if len(group) > 1 else range(len(self._seen.live))
             for request in requests:
                 found = np.flatnonzero(self._table[request] == page)
                 if found.size:
                     key = int(found[0]) * self._cache["slot"] + at["slot"]
-                    of = f"request {request} (length {self._live[request]})"
+                    of = f"request {request} (length {self._seen.live[request]})"
                     return f"{where}, key {key} of {of},"
             return f"{where}, no key of {_which(requests)},"
 
@@ -429,10 +451,6 @@ def _touches(launch: Launch, tensors: Iterable[str]) -> bool:
     return any(isinstance(one, Pointer) and one.tensor in tensors for one in given)
 
 
-def _oldest(live: int, queries: int, window: int | None) -> int:
-    return 0 if window is None else max(live - queries + 1 - window, 0)
-
-
 def _attention_scenes(problem: Mapping[str, Any]) -> tuple[Scene, ...]:
     found = []
     windows = _values(problem, "WINDOW") if "WINDOW" in problem["axes"] else (None,)
@@ -443,7 +461,25 @@ def _attention_scenes(problem: Mapping[str, Any]) -> tuple[Scene, ...]:
     for window in windows:
         for count in queries:
             found += _attention_at(problem, count, window)
+        found += _many_tokens(problem, window)
     return tuple(found)
+
+
+def _many_tokens(problem: Mapping[str, Any], window: int | None) -> Iterator[Scene]:
+    """Calls with one token more than a tile of rows holds, where a range allows so many: requests with no other keys than
+    theirs, with fewer, with some before them, and with more than a window.
+    """
+    axis, page = problem["axes"]["Q"], problem["page"] or 1
+    given = [regime["parameters"] for regime in problem["regimes"]]
+    count = 1 - -max(one.get("BLOCK_M", 0) for one in given) // problem["axes"]["G"]["const"]
+    tile = max(one["BLOCK_N"] for one in given)
+    if "range" in axis and axis["range"][0] <= count <= axis["range"][1]:
+        lengths = (count, count - 3, count + tile + 1) if window is None else (count + window,)
+        room = -(-max(lengths) // page) * page
+        axes: dict[str, int | None] = {"B": len(lengths), "Q": count, "CAP": room}
+        if "WINDOW" in problem["axes"]:
+            axes["WINDOW"] = window
+        yield attention_scene(problem, axes, lengths)
 
 
 def _attention_at(problem: Mapping[str, Any], count: int, window: int | None) -> list[Scene]:

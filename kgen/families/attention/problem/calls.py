@@ -22,7 +22,8 @@ LONG_WINDOW = 1024
 
 def cases(problem: Mapping[str, Any], mode: str) -> list[Case]:
     """Every regime at the edges of its tiles, parts and pages, and each layout; small enough for `interpret` there."""
-    found = [*_edge_cases(problem, mode), *_layout_cases(problem), *_checks(problem, mode)]
+    found = [*_edge_cases(problem, mode), *_row_cases(problem), *_layout_cases(problem)]
+    found += _checks(problem, mode)
     found += unreached(problem, found, _cases_at_edges(problem, mode))
     return _served(found)
 
@@ -67,6 +68,22 @@ def _edge_cases(problem: Mapping[str, Any], mode: str) -> list[Case]:
         groups = zip(*[iter(lengths)] * b)
         found += [case_of(problem, q, window, group, "plain") for group in groups]
     return found
+
+
+def _row_cases(problem: Mapping[str, Any]) -> Iterator[Case]:
+    """Tokens that fill a tile of rows, and one more, where a range allows so many: the first request has no other keys than
+    theirs, the second fewer, the third some before them; with a window, one request that is longer than it.
+    """
+    tokens = -(-_largest(problem, "BLOCK_M") // problem["axes"]["G"]["const"])
+    axis, tile = problem["axes"]["Q"], _largest(problem, "BLOCK_N")
+    counts = [q for q in (tokens, tokens + 1) if "range" in axis and q in values_of(axis, (q,))]
+    requests = values_of(problem["axes"]["B"], (3,))[-1]
+    for q, window in itertools.product(counts, _windows(problem)):
+        lengths = [q, q - 3, q + tile + 1]
+        if window is None:
+            yield case_of(problem, q, window, (lengths * requests)[:requests], "plain")
+        elif window + q < most_keys(problem):
+            yield case_of(problem, q, window, [window + q] + [0] * (requests - 1), "plain")
 
 
 def _edge_lengths(
