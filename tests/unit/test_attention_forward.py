@@ -6,7 +6,9 @@ import pytest
 
 from kgen.diagnostics import KgenError
 from kgen.families.attention import problem as attention
+from kgen.make import make
 from kgen.plan.build import build
+from kgen.plan.templates import Templates
 from kgen.render.assemble import render
 from kgen.spec import load
 
@@ -37,12 +39,6 @@ def test_a_tile_reads_up_to_its_last_token_s_key_and_from_its_first_token_s_wind
     [
         (
             CONTIGUOUS,
-            ["axes.Q={const: 1}", "regimes.0.when=B <= 64"],
-            "KG420: regime prefill: MANY_TOKENS == 1 is false at Q = 1, HK = 1, G = 8, D = 128 "
-            "(one query token sees all keys; split_k divides them)",
-        ),
-        (
-            CONTIGUOUS,
             ["axes.Q={const: 16}", "regimes.0.when=B <= 64", "masking.tree=int32", TREE],
             "KG409: variant flash_forward does not cover masking.tree: int32",
         ),
@@ -57,6 +53,16 @@ def test_what_prefill_has_not_is_refused(root, spec, overrides, text):
     with pytest.raises(KgenError) as caught:
         build(load(root / spec, ["workloads={}", *overrides]))
     assert text in str(caught.value)
+
+
+def test_one_query_token_is_not_for_it(root):
+    changes = ["workloads={}", "axes.Q={const: 1}", "regimes.0.when=B <= 64"]
+    (found,) = make(load(root / CONTIGUOUS, changes), Templates()).findings
+    assert found.code == "KG420"
+    assert found.message == (
+        "regime prefill: MANY_TOKENS == 1 is false at Q = 1, HK = 1, G = 8, D = 128 "
+        "(one query token sees all keys; split_k divides them)"
+    )
 
 
 def test_calls_have_tokens_around_a_tile_of_rows(root):
