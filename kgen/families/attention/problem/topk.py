@@ -24,14 +24,13 @@ def drawn_sets(shape: Shape, generator: torch.Generator) -> torch.Tensor:
     some, others = order[: max(slots // 2, 1)], order[slots // 2 :]
     size = (shape.requests, shape.queries, shape.capacity)
     found, unused = (_chosen(tokens, size, generator) for tokens in (some, others))
-    twice = torch.arange(shape.capacity, device=found.device) % EVERY == TWICE
-    found = torch.where(twice, found.roll(1, -1), found)
-    outside = found.new_tensor([slots, 2**31 - 1, -(2**31)])[torch.arange(shape.capacity) % 3]
+    places = torch.arange(shape.capacity, device=found.device)
+    found = torch.where(places % EVERY == TWICE, found.roll(1, -1), found)
+    outside = found.new_tensor([slots, 2**31 - 1, -(2**31)])[places % 3]
     for request, token in shape.each_token():
         count, own = shape.entries(request, token), found[request, token]
-        skipped = ~names_a_token(shape, request, token)
+        skipped = ~names_a_token(shape, request, token).to(found.device)
         own[skipped] = -1
-        places = torch.arange(shape.capacity, device=found.device)
         beyond = skipped & (places % EVERY == OUTSIDE)
         own[beyond] = outside[beyond]
         own[count:] = unused[request, token, count:]
