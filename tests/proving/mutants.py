@@ -157,9 +157,24 @@ FILES = (
         },
     ),
     File(
+        EVEN,
+        {
+            "schedule_kernel": "attention/even: schedule",
+            "piece_kernel": "attention/even: piece",
+            "combine_kernel": "attention/even: combine",
+            "launch_verify": "attention/even: launcher",
+        },
+        sms=12,
+    ),
+    File(
         NORM,
         {"row_kernel": "norm/generic: row", "launch_rest": "norm/generic: launcher"},
         ("axes.H={const: 2880}",),
+    ),
+    File(
+        MERGE,
+        {"merge_kernel": "merge/generic: merge", "launch_rest": "merge/generic: launcher"},
+        ("axes.D={const: 24}", "axes.H={const: 3}"),
     ),
     File(ODD, {"rms_kernel": "norm/rms: rms", "launch_rows": "norm/rms: launcher"}),
 )
