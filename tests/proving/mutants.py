@@ -283,7 +283,7 @@ made from its syntax tree (`kgen/prove/mutate.py`): as a person, or a template, 
 to go wrong. Where a mutant is `proved`, it is memory-safe: it changes numbers only, or nothing at all. `noticed` counts
 those on which `kgen test` fails. Those on which it passes, at the end of this page, change nothing that an output holds
 in any of its cases: values of lanes that no store writes, a mask that another one implies, a maximum that guards against
-overflow alone. *Wrong and proved* are mutants that the prover proves and that a run shows to be wrong.
+overflow alone, how evenly keys are divided. *Wrong and proved* are mutants that the prover proves and that a run shows to be wrong.
 
 """
 
