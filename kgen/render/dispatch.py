@@ -93,7 +93,7 @@ def entry(plan: Plan, launchers: Iterable[tuple[Launcher, LauncherText]]) -> Ent
         ),
         bindings=tuple((b.axis, b.python) for b in plan.bindings if b.axis not in plan.constants),
         bounds=tuple(_bounds(plan)),
-        choices=() if serves_outside else tuple(_choices(plan)),
+        choices=tuple(_choices(plan)),
         declared=declared,
         aligned=aligned,
         outputs=tuple(_output(tensor) for tensor in outputs),
@@ -137,7 +137,7 @@ def _checked_by(plan: Plan, axis: str) -> str:
 
 
 def _choices(plan: Plan) -> Iterator[tuple[str, str]]:
-    """Axes with listed values, where nothing serves the others."""
+    """Axes with listed values of which the last regime serves no other: all, or a single one where there is a fallback."""
     for axis, values in plan.regimes[-1].domain.values.items():
         if axis not in plan.constants and any(b.axis == axis for b in plan.bindings):
             yield axis, _values(values)

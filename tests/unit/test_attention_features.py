@@ -197,3 +197,14 @@ def test_each_head_has_its_own_scale_in_the_reference(rendered):
         alone = attention.expected(problem, case, same)["out"].values
         assert torch.equal(found[:, :, rows], alone[:, :, rows])
         assert not torch.equal(found, alone)
+
+
+@pytest.mark.parametrize("outside", ["fallback", "raise"])
+def test_a_window_that_has_one_value_and_is_an_argument_is_checked(rendered, outside):
+    """A fallback is proved for that value too, so no other may reach it."""
+    source = rendered(
+        *("axes.WINDOW={values: [200], doc: keys}", "masking.window=WINDOW", "workloads={}"),
+        "interface.args=[q, k_cache, v_cache, block_table, seq_lens, window]",
+        f"interface.outside={outside}",
+    )
+    assert 'check_choice("WINDOW", WINDOW, (200,))' in source.text

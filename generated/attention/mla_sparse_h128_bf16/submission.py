@@ -11,7 +11,7 @@
 #
 # devices h200; targets sm_90
 # written by kgen 0.1.0 from mla_sparse_h128_bf16.yaml
-# spec 9f5bf2c818803567eb905a9a806a91e15dacfd9e26246105d8a51f5982c06623
+# spec e3413e3bf5e318e6b6367cb91637bd45a6aebe4c986f32316ac841d9fb1d2010
 # templates 5ca1b0a031e95c7b3ea18cc0bcf146fb46fa91340ec57cf15193ca16740cf579
 
 import torch
