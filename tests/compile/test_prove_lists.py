@@ -44,7 +44,7 @@ def declared(plain: World) -> World:
     def entry(name: str, at: Poly) -> Poly:
         return space.entry(tensors[name].contents.table, at)
 
-    def bounds(indices):
+    def bounds(indices, rows):
         b = indices["b"]
         most = (entry("starts", b + 1) - entry("starts", b)) * PAGE
         live = space.minimum(space.maximum(entry("lengths", b), Poly.of(0)), most)

@@ -43,7 +43,7 @@ def declared(plain: World) -> World:
     """The world, in which each live element of each row is to be read once."""
     space, tensors = plain.space, plain.tensors
 
-    def bounds(indices):
+    def bounds(indices, rows):
         length = space.entry(tensors["lengths"].contents.table, indices["b"])
         live = space.minimum(space.maximum(length, Poly.of(0)), space.named("W"))
         return {"b": (Poly.of(0), space.named("N")), "p": (Poly.of(0), live)}

@@ -86,7 +86,7 @@ def test_shared_memory_beyond_the_device_is_found(checked):
 
 def test_a_grid_beyond_the_device_is_found(checked):
     text = _finding(checked(ATTENTION, "axes.HK={const: 70000}"), "KG420")
-    assert "split: HK * ROW_TILES <= 65535 along y is false at" in text
+    assert "split: HEAD_TILES * ROW_TILES <= 65535 along y is false at" in text
 
 
 def test_an_int32_that_may_overflow_is_found(checked):
@@ -194,8 +194,8 @@ def variant(root: Path, tmp_path: Path):
             "tiles of BLOCK_M reach",
         ),
         (
-            "partial_max: {dtype: fp32, dims: {b: B, h: HK, s: SPLITS",
-            "partial_max: {dtype: fp32, dims: {b: B, h: HK, s: SPLITS - 1",
+            "partial_max: {dtype: fp32, dims: {b: SETS, h: HK, s: SPLITS",
+            "partial_max: {dtype: fp32, dims: {b: SETS, h: HK, s: SPLITS - 1",
             "partial_max has room",
         ),
     ],
