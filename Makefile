@@ -12,6 +12,7 @@ OLD_TRITON := 3.6.0
 OLD_VENV   := .venv-triton36
 OLD_READY  := $(OLD_VENV)/.ready
 
+# What a file's tests share is made once where one process runs them all: `--dist loadfile`.
 PYTEST := -m pytest -n 2 --durations=15
 
 # A moved checkout or a removed interpreter leaves a dead environment behind: that is set up anew.
@@ -25,11 +26,11 @@ demo: $(READY)
 	$(BIN)/kgen demo $(SPEC)
 
 test: $(READY)
-	$(BIN)/python $(PYTEST) -m "not gpu and not full"
+	$(BIN)/python $(PYTEST) --dist loadfile -m "not gpu and not full"
 
 test-full: $(READY) $(OLD_READY)
 	$(BIN)/python $(PYTEST) -m "full and not gpu"
-	$(OLD_VENV)/bin/python $(PYTEST) -m "(compile or interpret) and not full" -p no:cacheprovider
+	$(OLD_VENV)/bin/python $(PYTEST) --dist loadfile -m "(compile or interpret) and not full" -p no:cacheprovider
 
 lint: $(READY)
 	$(BIN)/python -m black --check .

@@ -44,6 +44,7 @@ def _document() -> dict[str, str]:
     return marks
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", KINDS)
 def test_a_pair_is_proved_and_right(name):
     (row,) = _rows([name])

@@ -300,10 +300,11 @@ def test_what_small_calls_show_refutes_only_the_statement_that_does_it():
     ("before", "after", "what"),
     [
         ("split_kernel[(B, HK, SPLITS)](", "split_kernel[(B, HK, SPLITS - 1)](", "exactly once"),
-        (
+        pytest.param(
             "partial_out = torch.empty((B, HK, SPLITS, 8, D)",
             "partial_out = torch.empty((B, HK, SPLITS, 7, D)",
             "bounds",
+            marks=pytest.mark.full,
         ),
         ("combine_kernel[(B, HK, 8)](", "combine_kernel[(B, HK, 7)](", "exactly once"),
     ],

@@ -255,6 +255,23 @@ NEIGHBOURS = {
     *("A45 latents as bytes", "A36 states to base_e, tokens_first"),
     "heads before tokens, a window and columns that are no power of two",
     *("A45 bytes of e4m3", "G105 rows of other lengths", "G106 rows of 16384"),
+    *(
+        "A15 4 heads in groups of 7",
+        "A52 a group of 24",
+        "A40 scales with eight splits",
+    ),
+    *("A9 a tile masked for one row", "A18 keys of 80 columns and values of 96", "A26 window 17"),
+    *(
+        "A35 rows behind those of the last request",
+        "A5 keys of all requests divided evenly, empty rows among them",
+    ),
+    *(
+        "heads before the tokens of a page of 3",
+        "values behind keys",
+        "A41 scales per head",
+        "no weight",
+    ),
+    *("A18, A52 latents of 24 query heads", "G87 squares beyond fp16"),
 }
 
 

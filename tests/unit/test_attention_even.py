@@ -56,7 +56,13 @@ def keys_of_programs(report: Report) -> Counter:
 
 @pytest.mark.parametrize(
     ("lengths", "window"),
-    [(LENGTHS, None), ([700], None), ([5] * 20, None), ([0, 0], None), (LENGTHS, 50)],
+    [
+        pytest.param(LENGTHS, None, marks=pytest.mark.full),
+        ([700], None),
+        pytest.param([5] * 20, None, marks=pytest.mark.full),
+        ([0, 0], None),
+        (LENGTHS, 50),
+    ],
 )
 def test_no_program_reads_more_than_its_share(source, lengths, window):
     report, wrong = replayed(source, source.text, lengths, window)

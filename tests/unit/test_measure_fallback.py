@@ -107,6 +107,7 @@ def test_a_row_that_the_fallback_serves_counts_one_and_is_marked(root, candidate
     assert receipt.decision.decision == "promoted"
 
 
+@pytest.mark.full
 def test_a_manifest_that_is_not_asked_says_nothing_of_shapes_fallbacks_and_gates(
     candidate, tmp_path
 ):

@@ -146,8 +146,15 @@ def test_a_spec_puts_no_text_of_its_own_into_code(rendered):
     assert all(line.startswith("#") for line in source.text.splitlines() if "os.system" in line)
 
 
-@pytest.mark.parametrize("text", ["a\nimport os", 'a""" + str(1) + """', "a\\"])
-@pytest.mark.parametrize("axis", ["D", "WINDOW"])
+@pytest.mark.parametrize(
+    ("axis", "text"),
+    [
+        ("D", "a\nimport os"),
+        ("D", 'a""" + str(1) + """'),
+        ("WINDOW", "a\nimport os"),
+        ("WINDOW", "a\\"),
+    ],
+)
 def test_an_axis_doc_ends_neither_a_comment_nor_a_docstring(rendered, axis, text):
     honest, evil = rendered().text, rendered(ATTENTION, f"axes.{axis}.doc={json.dumps(text)}").text
     assert core_sha256(evil) == core_sha256(honest)
