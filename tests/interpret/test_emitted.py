@@ -51,7 +51,7 @@ FAULTS = [
     ("attention/gqa4_bf16_sinks_softcap", "(b_m == float(\"-inf\")) | ", "", "Q 1 window 128 S 35,5,0 extreme", ("KG701", "'lse'", "inf")),
     ("attention/gqa4_e4m3_interleaved_token_scales", "b_w = b_p * (b_v_scale / tl.where(b_v_top > 0, b_v_top, 1.0))[None, :]", "b_w, b_v_top = b_p * b_v_scale[None, :], 1.0", "B 3 Q 1 S 67,5,0 extreme", ("KG701", "'out'", "program")),
     ("attention/gqa4_bf16_tree", "(b_depth - WINDOW)", "(b_depth * 0 - WINDOW)", "B 1 Q 8 window 128 S 202", ("KG701", "'out'", "program")),
-    ("attention/gqa4_bf16_tree", "o_j[None, :] < Q, ", "o_j[None, :] < 32, ", "B 1 Q 8 window 128 S 202", ("KG701", "'out'", "program")),
+    ("attention/gqa4_bf16_tree", "o_u[None, :] < Q, ", "o_u[None, :] < 32, ", "B 1 Q 8 window 128 S 202", ("KG701", "'out'", "program")),
     ("attention/gqa4_bf16_tree", "(o_j < 0)[None, :] | m_j", "(o_n <= b_len - Q + o_t[:, None])", "B 1 Q 8 S 129", ("KG701", "'out'", "program")),
     ("attention/prefill_gqa8_fp8_contiguous", "b_len - Q + b_to, 0)", "b_len - Q + b_to - 1, 0)", "B 3 Q 17 S 17,14,82", ("KG701", "'out'", "program")),
     ("attention/prefill_gqa8_fp8_contiguous", "(o_n[None, :] <= b_last)", "(o_n[None, :] < b_last)", "B 3 Q 17 S 17,14,82", ("KG701", "'out'", "program")),

@@ -27,7 +27,7 @@ def expected(
     may take a kernel from it.
 
     The error of an output is that of P rounded to the operand type, independent from key to key, so that it grows
-    with sqrt(sum p^2 v^2); of the scores, accumulated in fp32 over D products, so that p is off by their absolute
+    with sqrt(sum p^2 v^2), but for what fp16 holds to 2^-25 only, however small p is; of the scores, accumulated in fp32 over D products, so that p is off by their absolute
     error, of which a softcap leaves the less, the nearer they are to it; of parts that are kept in a narrow type; and of
     one rounding to the output type. Norm and gate pass on all but the last.
     """
@@ -39,6 +39,8 @@ def expected(
         rounding = float(problem["tolerance"])
     parts = _rounding_of_parts(problem, case, shape).to(rows.spread.device)
     error = (4 * (rounding + rows.score_error) + parts) * rows.spread
+    if problem["dtypes"]["operand"] == "fp16":
+        error = error + 4 * 2.0**-25 * rows.length
     out, error = applied(problem.get("epilogue", {}), arguments, rows.out, error)
     absolute = error + 1e-6
     scores = "scores, parts" if parts.any() else "scores"
@@ -70,11 +72,12 @@ def _rounding_of_parts(problem: Mapping[str, Any], case: Case, shape: Shape) -> 
 
 @dataclass(frozen=True)
 class _Rows:
-    """out, lse to base e, sqrt(sum p^2 v^2) and the absolute error of a score: of one row of q, or of all."""
+    """out, lse to base e, sqrt(sum p^2 v^2), sqrt(sum v^2) and the absolute error of a score: of one row of q, or of all."""
 
     out: torch.Tensor
     lse: torch.Tensor
     spread: torch.Tensor
+    length: torch.Tensor
     score_error: torch.Tensor
 
 
@@ -87,7 +90,7 @@ def _attend(problem: Mapping[str, Any], shape: Shape, arguments: Mapping[str, An
     out = q.new_zeros((*q.shape[:-1], shape.value_columns))
     lse = torch.full(q.shape[:-1], -math.inf, dtype=torch.float64, device=q.device)
     score_error = torch.zeros((*q.shape[:-1], 1), dtype=torch.float64, device=q.device)
-    found = _Rows(out, lse, torch.zeros_like(out), score_error)
+    found = _Rows(out, lse, torch.zeros_like(out), torch.zeros_like(out), score_error)
     for request, token in shape.each_token():
         row, keys = shape.row(request, token), _seen(shape, arguments, request, token)
         lse[row] = sink.squeeze(-1)
@@ -102,7 +105,8 @@ def _attend(problem: Mapping[str, Any], shape: Shape, arguments: Mapping[str, An
         scores, error = _scores(problem, q[row], k, k_scale)
         one = _soften(scores, error, v, v_scale, *sinks)
         found.out[row], found.lse[row] = one.out, one.lse
-        found.spread[row], found.score_error[row] = one.spread, one.score_error
+        found.spread[row], found.length[row] = one.spread, one.length
+        found.score_error[row] = one.score_error
     return found
 
 
@@ -176,7 +180,9 @@ def _soften(
     p = (scores - lse[:, None]).exp()
     out = torch.einsum("hn,nhd->hd", p * v_scale, v)
     spread = torch.einsum("hn,nhd->hd", (p * v_scale) ** 2, v**2).sqrt()
-    return _Rows(out, lse, spread, torch.maximum(error.amax(-1, keepdim=True), sink_error))
+    scaled = v_scale**2 * torch.ones_like(p)
+    length = torch.einsum("hn,nhd->hd", scaled, v**2).sqrt()
+    return _Rows(out, lse, spread, length, torch.maximum(error.amax(-1, keepdim=True), sink_error))
 
 
 def _sink_of_rows(arguments: Mapping[str, Any]) -> tuple[torch.Tensor, torch.Tensor]:
