@@ -27,7 +27,8 @@ asked = dict(arguments=sys.argv[1:], environment=dict(os.environ), folder=os.get
 socket.send_fds(server, [json.dumps(asked).encode()], [0, 1, 2])
 status = int(server.recv(16) or 1)
 if status < 0:
-    signal.signal(-status, signal.SIG_DFL) if -status != signal.SIGKILL else None
+    if -status != signal.SIGKILL:
+        signal.signal(-status, signal.SIG_DFL)
     os.kill(os.getpid(), -status)
 os._exit(status)
 """

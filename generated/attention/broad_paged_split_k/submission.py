@@ -21,7 +21,7 @@
 # devices h200; targets sm_90
 # written by kgen 0.1.0 from broad_paged_split_k.yaml
 # spec e0981f181e7858b85c8ff1e8e0e85942d6a14cd927f0dcaf9c40947e9cd0b297
-# templates 5ca1b0a031e95c7b3ea18cc0bcf146fb46fa91340ec57cf15193ca16740cf579
+# templates f8667136905c7f0996712fc8fd918addbd9034b40e9474589618feb809a838ee
 
 import torch
 import triton

@@ -10,7 +10,7 @@
 # devices h200; targets sm_90
 # written by kgen 0.1.0 from gqa40_bf16.yaml
 # spec 7a4bd3aba467c8d6bd29eb761e7f39ef97cf573d951cf4be783def3fe145f56f
-# templates 9cb8517747fb29c39f71b68cb6a574fdb7b7602c21c5e73bbf3701f554efbdc1
+# templates e0373a68087669c1c0db3be3bff68c933416021067b55e660a5ab05b2e442b0d
 
 import torch
 import triton

@@ -10,7 +10,7 @@
 # devices h200; targets sm_90
 # written by kgen 0.1.0 from gqa4_bf16_early_combine.yaml
 # spec a9a588e3f643e8ed5133573406a1e81e4a6d702786418b832f26c57111d45c47
-# templates 9cb8517747fb29c39f71b68cb6a574fdb7b7602c21c5e73bbf3701f554efbdc1
+# templates e0373a68087669c1c0db3be3bff68c933416021067b55e660a5ab05b2e442b0d
 
 import torch
 import triton

@@ -10,7 +10,7 @@
 # devices h200; targets sm_90
 # written by kgen 0.1.0 from gqa4_bf16_fixed_chunk.yaml
 # spec 2e1e483e4466e4542ce2328567c0c1af16db7878fdde7795996075291ff2383d
-# templates 9cb8517747fb29c39f71b68cb6a574fdb7b7602c21c5e73bbf3701f554efbdc1
+# templates e0373a68087669c1c0db3be3bff68c933416021067b55e660a5ab05b2e442b0d
 
 import torch
 import triton

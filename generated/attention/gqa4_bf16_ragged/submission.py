@@ -11,7 +11,7 @@
 # devices h200; targets sm_90
 # written by kgen 0.1.0 from gqa4_bf16_ragged.yaml
 # spec 41e2112517b5b5622978b013cf0e70c2485daa340131f457b0616b38aa41c269
-# templates 5ca1b0a031e95c7b3ea18cc0bcf146fb46fa91340ec57cf15193ca16740cf579
+# templates f8667136905c7f0996712fc8fd918addbd9034b40e9474589618feb809a838ee
 
 import torch
 import triton

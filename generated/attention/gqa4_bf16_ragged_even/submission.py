@@ -12,7 +12,7 @@
 # devices h200; targets sm_90
 # written by kgen 0.1.0 from gqa4_bf16_ragged_even.yaml
 # spec 990b7a4f66174f2bfaa55e5f73daf7cbf0d07e380339959db1c50586ab22973d
-# templates 9a770e758dad2f5e98399ddeee788476c02233a6675b229baa2ebda9a6ce8225
+# templates ae1afe3d6190274e388152fb399280fcdf69419a743807f345ec67aa8ae47c9e
 
 import torch
 import triton

@@ -11,7 +11,7 @@
 # devices h200; targets sm_90, sm_80
 # written by kgen 0.1.0 from gqa4_bf16_sinks_softcap.yaml
 # spec b47bddf71d25c7014afca0f985d00dbe4401338cbf9069ddd7d7ce1b479b302a
-# templates 5ca1b0a031e95c7b3ea18cc0bcf146fb46fa91340ec57cf15193ca16740cf579
+# templates f8667136905c7f0996712fc8fd918addbd9034b40e9474589618feb809a838ee
 
 import torch
 import triton

@@ -12,7 +12,7 @@
 # devices h200; targets sm_90
 # written by kgen 0.1.0 from gqa4_e4m3_interleaved_token_scales.yaml
 # spec ea22a498785c6c63e92fa520768c99ef50f850bb3b7a2a331c00ff091aaec0c5
-# templates 5ca1b0a031e95c7b3ea18cc0bcf146fb46fa91340ec57cf15193ca16740cf579
+# templates f8667136905c7f0996712fc8fd918addbd9034b40e9474589618feb809a838ee
 
 import torch
 import triton

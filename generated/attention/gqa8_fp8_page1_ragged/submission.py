@@ -14,7 +14,7 @@
 # devices h200; targets sm_90
 # written by kgen 0.1.0 from gqa8_fp8_page1_ragged.yaml
 # spec 442755424fea68a79c4d13a39cde1ea842d9b03b48e677b2dbb9652bf09bb89b
-# templates 9a770e758dad2f5e98399ddeee788476c02233a6675b229baa2ebda9a6ce8225
+# templates ae1afe3d6190274e388152fb399280fcdf69419a743807f345ec67aa8ae47c9e
 
 import torch
 import triton

@@ -14,7 +14,7 @@
 # devices h200; targets sm_90
 # written by kgen 0.1.0 from mla_h16_bf16_page64.yaml
 # spec c95f03d4bd5b19b5f04895fb6e8745105f0a7e3f7c94947e8860b15af668c3ae
-# templates 5ca1b0a031e95c7b3ea18cc0bcf146fb46fa91340ec57cf15193ca16740cf579
+# templates f8667136905c7f0996712fc8fd918addbd9034b40e9474589618feb809a838ee
 
 import torch
 import triton

@@ -12,7 +12,7 @@
 # devices h200; targets sm_90
 # written by kgen 0.1.0 from mla_h24_bf16_page16_split.yaml
 # spec 3ec9706012b6286c953adb2b9011fd0e41a1f9e2e71916ddcd3384d0448db101
-# templates 5ca1b0a031e95c7b3ea18cc0bcf146fb46fa91340ec57cf15193ca16740cf579
+# templates f8667136905c7f0996712fc8fd918addbd9034b40e9474589618feb809a838ee
 
 import torch
 import triton

@@ -12,7 +12,7 @@
 # devices h200; targets sm_90
 # written by kgen 0.1.0 from prefill_gqa4_bf16_ragged.yaml
 # spec 809c208e78c9176215dd5faf0f7947d9f80f201f431e70163c3afdfeb28265eb
-# templates e72110cfcb01d11826df6882e4815fb7bee8818089616ff8befc2b6abf876f19
+# templates 33d04a198438ef336e582436c32791dd432835ddadebb856d04b0d5af09f95e9
 
 import torch
 import triton

@@ -11,7 +11,7 @@
 # devices h200; targets sm_90
 # written by kgen 0.1.0 from prefill_gqa8_fp8_contiguous.yaml
 # spec 5e9c086bdf06a7eb321eafd34a4b0871c6019fae95cc9272b2fc0d44bf62aa51
-# templates e72110cfcb01d11826df6882e4815fb7bee8818089616ff8befc2b6abf876f19
+# templates 33d04a198438ef336e582436c32791dd432835ddadebb856d04b0d5af09f95e9
 
 import torch
 import triton

@@ -18,7 +18,7 @@
 # devices h200; targets sm_90
 # written by kgen 0.1.0 from suite_bf16_1.yaml
 # spec f5c92e6436189dcc9381a2aa2787184af922b2e8d6024599ce3585f2df3ba799
-# templates 5ca1b0a031e95c7b3ea18cc0bcf146fb46fa91340ec57cf15193ca16740cf579
+# templates f8667136905c7f0996712fc8fd918addbd9034b40e9474589618feb809a838ee
 
 import torch
 import triton

@@ -18,7 +18,7 @@
 # devices h200; targets sm_90
 # written by kgen 0.1.0 from suite_fp8_1.yaml
 # spec 0418fe3bad1c6251dc6ed1e9360fe97f3c78f515295b5df1b81e5c1c46f4886d
-# templates 5ca1b0a031e95c7b3ea18cc0bcf146fb46fa91340ec57cf15193ca16740cf579
+# templates f8667136905c7f0996712fc8fd918addbd9034b40e9474589618feb809a838ee
 
 import torch
 import triton

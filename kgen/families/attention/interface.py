@@ -313,8 +313,8 @@ def _problem(spec: Spec) -> Mapping[str, Any]:
 def _accesses(spec: Spec) -> Accesses:
     """Lengths may be anything; page ids are promised for pages that hold a live token, and nothing of indices of top-k.
 
-    Of a request with LIVE tokens, or a query token with LIVE indices, keys and values of positions FIRST to LIVE - 1 are read: those that some query sees,
-    none where there is no query.
+    Of a request with LIVE tokens, or a query token with LIVE indices, keys and values of positions FIRST to LIVE - 1 are
+    read: those that some query sees, none where there is no query.
     """
     first = Chosen("max(LIVE - TOKENS + 1 - WINDOW, 0)", when="WINDOW != none")
     return Accesses(

@@ -7,7 +7,7 @@ variables pass the grid, the loop guards, the path and the mask.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from kgen.algebra import (

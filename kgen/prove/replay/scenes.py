@@ -362,8 +362,7 @@ class _Keys:
             "half": np.arange(2)[:, None, None, None],
             "d": np.arange(self._cache.get("d", 1)),
         }
-        places = np.broadcast_arrays(*(at[name] for name in self._cache))
-        return np.ravel_multi_index(places, tuple(self._cache.values())).reshape(-1)
+        return _elements_at(at, self._cache)
 
     def of_all(self, group: tuple[int, ...]) -> np.ndarray:
         """The elements that the programs of (head,) read, for all requests."""
@@ -374,9 +373,8 @@ class _Keys:
         """How people call an element: by request and key where it is one of a request's."""
 
         def describe(group: tuple[int, ...], element: int) -> str:
-            places = np.unravel_index(element, tuple(self._cache.values()))
-            at = {name: int(place) for name, place in zip(self._cache, places)}
-            where = f"{tensor}[{', '.join(f'{name}={place}' for name, place in at.items())}]"
+            at = _place_of(element, self._cache)
+            where = f"{tensor}[{_shown(at)}]"
             page = at["page"] if "page" in at else at["b"]
             requests = group[:1] if len(group) > 1 else range(len(self._seen.live))
             for request in requests:
@@ -411,8 +409,7 @@ class _Sets:
                 "h": np.array(0),
                 "d": np.arange(cache["d"]),
             }
-            places = np.broadcast_arrays(*(at[name] for name in cache))
-            return np.ravel_multi_index(places, tuple(cache.values())).reshape(-1)
+            return _elements_at(at, cache)
 
         return expected
 
@@ -421,9 +418,8 @@ class _Sets:
 
         def describe(group: tuple[int, ...], element: int) -> str:
             request, token = divmod(self._row(group), self._queries)
-            places = np.unravel_index(element, tuple(cache.values()))
-            where = ", ".join(f"{name}={int(place)}" for name, place in zip(cache, places))
-            return f"{tensor}[{where}], for query token {token} of request {request},"
+            where = f"{tensor}[{_shown(_place_of(element, cache))}]"
+            return f"{where}, for query token {token} of request {request},"
 
         return describe
 
@@ -432,6 +428,18 @@ class _Sets:
         if self._grid[0] == len(self._named):
             return group[0]
         return group[0] * self._queries + group[2] // (self._grid[2] // self._queries)
+
+
+def _elements_at(at: Mapping[str, np.ndarray], extents: Mapping[str, int]) -> np.ndarray:
+    """The elements with these coordinates, by the names of a tensor's dimensions; they are broadcast."""
+    places = np.broadcast_arrays(*(at[name] for name in extents))
+    return np.ravel_multi_index(places, tuple(extents.values())).reshape(-1)
+
+
+def _place_of(element: int, extents: Mapping[str, int]) -> dict[str, int]:
+    """The coordinates of an element, by the names of a tensor's dimensions."""
+    places = np.unravel_index(element, tuple(extents.values()))
+    return {name: int(place) for name, place in zip(extents, places)}
 
 
 def _which(requests: Iterable[int]) -> str:

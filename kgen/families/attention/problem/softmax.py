@@ -180,8 +180,7 @@ def _soften(
     p = (scores - lse[:, None]).exp()
     out = torch.einsum("hn,nhd->hd", p * v_scale, v)
     spread = torch.einsum("hn,nhd->hd", (p * v_scale) ** 2, v**2).sqrt()
-    scaled = v_scale**2 * torch.ones_like(p)
-    length = torch.einsum("hn,nhd->hd", scaled, v**2).sqrt()
+    length = torch.einsum("hn,nhd->hd", v_scale.expand_as(p) ** 2, v**2).sqrt()
     return _Rows(out, lse, spread, length, torch.maximum(error.amax(-1, keepdim=True), sink_error))
 
 
